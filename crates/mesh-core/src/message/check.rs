@@ -1,0 +1,95 @@
+use super::Message;
+use crate::port::Limits;
+
+/// Why a message can't be sent on any transport.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageProblem {
+    /// The payload exceeds the broker's limit.
+    #[error("payload of {found} bytes, at most {max} are allowed")]
+    Payload {
+        /// The most bytes allowed.
+        max: usize,
+        /// The bytes found.
+        found: usize,
+    },
+    /// The headers together exceed the broker's limit.
+    #[error("headers of {found} bytes, at most {max} are allowed")]
+    Headers {
+        /// The most bytes allowed.
+        max: usize,
+        /// The bytes found.
+        found: usize,
+    },
+    /// A header stands twice; AMQP can't carry that.
+    #[error("header {name:?} stands more than once")]
+    RepeatedHeader {
+        /// The header's name.
+        name: String,
+    },
+    /// A header that a broker acts on and an application may not set.
+    #[error("header {name:?} belongs to the broker")]
+    BrokerHeader {
+        /// The header's name.
+        name: String,
+    },
+}
+
+impl MessageProblem {
+    /// Whether it is about size (the error kind is then `TooLarge`, else `Invalid`).
+    #[must_use]
+    pub fn is_size(&self) -> bool {
+        matches!(self, Self::Payload { .. } | Self::Headers { .. })
+    }
+}
+
+/// Headers that steer a broker: JetStream's, and the ones RabbitMQ routes or counts by.
+fn belongs_to_broker(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    match lower.as_str() {
+        "nats-service-error" | "nats-service-error-code" => false,
+        "cc" | "bcc" | "x-death" | "x-delivery-count" => true,
+        other => other.starts_with("nats-") || other.starts_with("x-first-death-"),
+    }
+}
+
+impl Message {
+    /// Checks what every transport refuses alike, before anything is on the wire.
+    ///
+    /// # Errors
+    /// [`MessageProblem`], the first found.
+    pub fn check(&self, limits: &Limits) -> Result<(), MessageProblem> {
+        let found = self.payload().len();
+        if found > limits.max_payload {
+            return Err(MessageProblem::Payload {
+                max: limits.max_payload,
+                found,
+            });
+        }
+        if self.headers().is_empty() {
+            return Ok(());
+        }
+        let found = self.headers().wire_bytes();
+        if found > limits.max_header_bytes {
+            return Err(MessageProblem::Headers {
+                max: limits.max_header_bytes,
+                found,
+            });
+        }
+        if let Some(name) = self.headers().repeated() {
+            return Err(MessageProblem::RepeatedHeader {
+                name: name.to_string(),
+            });
+        }
+        match self
+            .headers()
+            .iter()
+            .find(|(name, _)| belongs_to_broker(name))
+        {
+            Some((name, _)) => Err(MessageProblem::BrokerHeader {
+                name: name.to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+}

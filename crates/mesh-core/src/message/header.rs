@@ -1,0 +1,241 @@
+use std::borrow::Cow;
+use std::fmt;
+
+/// Names of headers that the mesh sets or reads itself.
+pub mod names {
+    use super::HeaderName;
+
+    macro_rules! header_names {
+        ($($(#[$doc:meta])* $constant:ident = $text:literal;)*) => {
+            $($(#[$doc])* pub const $constant: HeaderName = HeaderName::from_static($text);)*
+        };
+    }
+
+    header_names! {
+        /// Unique id of an event (protocol §3).
+        EVENT_ID = "x-event-id";
+        /// Module that emitted an event.
+        SOURCE = "x-source";
+        /// Node that an event was emitted on.
+        NODE = "x-node";
+        /// When an event was emitted, RFC 3339.
+        TIME = "x-time";
+        /// Media type of the body.
+        CONTENT_TYPE = "content-type";
+        /// The event or command that caused this one.
+        CAUSATION_ID = "x-causation-id";
+        /// Version of the body's shape.
+        SCHEMA = "x-schema";
+        /// W3C trace context.
+        TRACEPARENT = "traceparent";
+        /// W3C trace state.
+        TRACESTATE = "tracestate";
+        /// W3C baggage.
+        BAGGAGE = "baggage";
+        /// Milliseconds that the caller will wait for an answer, counted from sending.
+        TIMEOUT_MS = "x-timeout-ms";
+        /// Signature over a body: `<key id>.<base64url>` (protocol §6).
+        SIGNATURE = "x-signature";
+        /// The epoch of a declaration, a hint (protocol §2).
+        EPOCH = "x-epoch";
+        /// Text of a failed tool's error (protocol §6).
+        SERVICE_ERROR = "Nats-Service-Error";
+        /// Code of a failed tool's error (protocol §6).
+        SERVICE_ERROR_CODE = "Nats-Service-Error-Code";
+        /// The subject that a dead letter was first published to.
+        DEAD_SUBJECT = "x-dead-subject";
+        /// The consumer that could not handle it.
+        DEAD_CONSUMER = "x-dead-consumer";
+        /// Its sequence in the stream.
+        DEAD_SEQUENCE = "x-dead-sequence";
+        /// How often it was delivered.
+        DEAD_DELIVERIES = "x-dead-deliveries";
+        /// `max-deliver`, `terminated`, `undecodable`, `unverifiable` or `aged-out`.
+        DEAD_REASON = "x-dead-reason";
+        /// The handler's reason, bounded.
+        DEAD_ERROR = "x-dead-error";
+        /// When it was given up, RFC 3339.
+        DEAD_TIME = "x-dead-time";
+    }
+}
+
+/// A header's name: 1 to 128 bytes of U+0021–U+007E without `:`. Its case is kept; two names that
+/// differ in case are two names.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeaderName(Cow<'static, str>);
+
+/// A header's value: UTF-8 without control characters, not beginning or ending with white space,
+/// at most 16 KiB. May be empty.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeaderValue(Cow<'static, str>);
+
+/// Why a text is not a header name or value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("header {part}: {problem}")]
+#[non_exhaustive]
+pub struct HeaderError {
+    /// `"name"` or `"value"`.
+    pub part: &'static str,
+    /// What is wrong.
+    pub problem: HeaderProblem,
+}
+
+/// What is wrong with a header name or value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderProblem {
+    /// A name without a character.
+    #[error("empty")]
+    Empty,
+    /// More bytes than allowed.
+    #[error("{found} bytes long, at most {max} are allowed")]
+    TooLong {
+        /// The most bytes allowed.
+        max: usize,
+        /// The bytes found.
+        found: usize,
+    },
+    /// A character that may not stand there.
+    #[error("character {found:?} at offset {offset} is not allowed")]
+    Character {
+        /// The character.
+        found: char,
+        /// Its byte offset.
+        offset: usize,
+    },
+}
+
+impl HeaderName {
+    const MAX: usize = 128;
+
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// [`HeaderError`] with the character and its byte offset.
+    pub fn new(text: impl Into<Cow<'static, str>>) -> Result<Self, HeaderError> {
+        let text = text.into();
+        let refused = |problem| {
+            Err(HeaderError {
+                part: "name",
+                problem,
+            })
+        };
+        if text.is_empty() {
+            return refused(HeaderProblem::Empty);
+        }
+        if let Some((offset, found)) = text
+            .char_indices()
+            .find(|(_, c)| !matches!(c, '!'..='~') || *c == ':')
+        {
+            return refused(HeaderProblem::Character { found, offset });
+        }
+        if text.len() > Self::MAX {
+            return refused(HeaderProblem::TooLong {
+                max: Self::MAX,
+                found: text.len(),
+            });
+        }
+        Ok(Self(text))
+    }
+
+    /// For the literals of [`names`], which a test checks.
+    const fn from_static(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl HeaderValue {
+    const MAX: usize = 16 * 1024;
+
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// [`HeaderError`] with the character and its byte offset.
+    pub fn new(text: impl Into<Cow<'static, str>>) -> Result<Self, HeaderError> {
+        let text = text.into();
+        let refused = |problem| {
+            Err(HeaderError {
+                part: "value",
+                problem,
+            })
+        };
+        let last = text
+            .char_indices()
+            .next_back()
+            .map_or(0, |(offset, _)| offset);
+        let bad = |&(offset, c): &(usize, char)| {
+            c.is_control() || ((offset == 0 || offset == last) && c.is_whitespace())
+        };
+        if let Some((offset, found)) = text.char_indices().find(bad) {
+            return refused(HeaderProblem::Character { found, offset });
+        }
+        if text.len() > Self::MAX {
+            return refused(HeaderProblem::TooLong {
+                max: Self::MAX,
+                found: text.len(),
+            });
+        }
+        Ok(Self(text))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<u64> for HeaderValue {
+    fn from(number: u64) -> Self {
+        Self(Cow::Owned(number.to_string()))
+    }
+}
+
+macro_rules! header_impls {
+    ($name:ident) => {
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+        impl std::str::FromStr for $name {
+            type Err = HeaderError;
+            fn from_str(text: &str) -> Result<Self, HeaderError> {
+                Self::new(text.to_owned())
+            }
+        }
+        impl TryFrom<String> for $name {
+            type Error = HeaderError;
+            fn try_from(text: String) -> Result<Self, HeaderError> {
+                Self::new(text)
+            }
+        }
+    };
+}
+
+header_impls!(HeaderName);
+header_impls!(HeaderValue);
+
+impl fmt::Debug for HeaderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HeaderName({:?})", &*self.0)
+    }
+}
+
+/// Shows the length only: a value may be secret.
+impl fmt::Debug for HeaderValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HeaderValue({} bytes)", self.0.len())
+    }
+}

@@ -1,0 +1,130 @@
+use std::fmt;
+
+use async_trait::async_trait;
+
+use super::{ConsumerRef, TransportError};
+use crate::message::Message;
+use crate::subject::Subject;
+use crate::time::Timestamp;
+use crate::topology::{StreamName, Topology};
+
+/// The controller's side of a broker. Nobody else has it.
+#[async_trait]
+pub trait Administration: Send + Sync + fmt::Debug {
+    /// Makes the broker hold the streams and consumers of `topology`. Idempotent; never deletes.
+    ///
+    /// - `assert_creates_what_is_missing`.
+    /// - `assert_twice_changes_nothing`: the second time there is no drift, and what is stored and
+    ///   where consumers stand is as before.
+    /// - `assert_reports_drift`: with `DriftMode::Report` a difference is named by object, field,
+    ///   expected and found, and left.
+    /// - `assert_mends_drift`: with `DriftMode::Mend` it is updated in place, and nothing is lost.
+    /// - `assert_leaves_strangers_alone`: a consumer that `topology` does not name stays.
+    async fn assert(
+        &self,
+        topology: &Topology,
+        mode: DriftMode,
+    ) -> Result<Vec<Drift>, TransportError>;
+
+    /// Reads one stored message without consuming it.
+    ///
+    /// - `read_finds_a_sequence`: the message as it was appended. \[`Sequences`, else `Unsupported`]
+    /// - `read_finds_the_last_of_a_subject`. \[`Sequences`]
+    /// - `read_of_nothing_is_none`: a sequence not yet there, or gone. \[`Sequences`]
+    async fn read(
+        &self,
+        stream: StreamName,
+        position: Position,
+    ) -> Result<Option<Stored>, TransportError>;
+
+    /// How a stream is; `None` if it is not there.
+    ///
+    /// - `inspect_counts_what_is_stored`.
+    async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError>;
+
+    /// How a consumer is; `None` if it is not there.
+    ///
+    /// - `inspect_counts_what_a_consumer_owes`: what waits and what is unsettled.
+    async fn inspect_consumer(
+        &self,
+        consumer: &ConsumerRef,
+    ) -> Result<Option<ConsumerState>, TransportError>;
+
+    /// Removes the consumer of a module that left; answers whether it was there.
+    ///
+    /// - `retire_removes_a_consumer`: others keep theirs.
+    /// - `retire_of_an_absent_consumer_is_false`.
+    async fn retire(&self, consumer: &ConsumerRef) -> Result<bool, TransportError>;
+}
+
+/// What to do about a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "adapters must handle each")]
+pub enum DriftMode {
+    /// Name it and leave it.
+    Report,
+    /// Name it and put it right where the broker can do so in place.
+    Mend,
+}
+
+/// A difference between what should be and what is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct Drift {
+    /// The stream or consumer: `EVENTS`, `EVENTS/n1_mail`.
+    pub object: String,
+    /// Which of its settings.
+    pub field: &'static str,
+    /// What should be.
+    pub expected: String,
+    /// What is.
+    pub found: String,
+    /// Whether it was put right.
+    pub mended: bool,
+}
+
+/// Which stored message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "adapters must handle each")]
+pub enum Position {
+    /// The one of this number.
+    Sequence(u64),
+    /// The last of this subject.
+    LastOf(Subject),
+}
+
+/// A message as a stream keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct Stored {
+    /// Its number in the stream.
+    pub sequence: u64,
+    /// When it was stored.
+    pub time: Timestamp,
+    /// The message.
+    pub message: Message,
+}
+
+/// How a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct StreamState {
+    /// How many messages it keeps.
+    pub messages: u64,
+    /// Their bytes, where the broker counts them.
+    pub bytes: Option<u64>,
+    /// The last number given, where messages are numbered.
+    pub last_sequence: Option<u64>,
+    /// How many consumers it has.
+    pub consumers: u64,
+}
+
+/// How a consumer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct ConsumerState {
+    /// Messages it has not been given yet.
+    pub pending: u64,
+    /// Deliveries that are not settled.
+    pub in_flight: u64,
+}

@@ -1,0 +1,130 @@
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{Incoming, QueueGroup, TransportError};
+use crate::identity::Principal;
+use crate::message::{Headers, Message};
+use crate::name::ModuleName;
+use crate::subject::Filter;
+
+/// Calls that arrive where one serves.
+pub type Calls = Incoming<Call>;
+
+/// Who may answer: the last fixed token of the reply address (protocol §4).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Responder {
+    /// A module, for its tools.
+    Module(ModuleName),
+    /// The controller, for what a node asks.
+    Controller,
+}
+
+impl Responder {
+    /// The token that names it in a reply address.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Module(module) => module.as_str(),
+            Self::Controller => "controller",
+        }
+    }
+}
+
+/// Questions with one answer.
+#[async_trait]
+pub trait Requests: Send + Sync + fmt::Debug {
+    /// Asks, and waits for the first answer. The transport makes the reply address; one that the
+    /// message brings is `Invalid`.
+    ///
+    /// - `request_is_answered`: payload and headers both ways, byte for byte.
+    /// - `request_reply_address_names_caller_and_responder`:
+    ///   `_INBOX.<caller>.<its node or name>.<responder>.<random>`, another for each request.
+    /// - `request_to_nobody_is_no_responders`: at once, not at the end of the time given.
+    /// - `request_without_an_answer_times_out`: not before the time given.
+    /// - `request_to_a_denied_subject_is_denied`: at once. \[`Permissions`]
+    /// - `request_over_the_limit_is_too_large`.
+    /// - `request_answers_are_not_mixed_up`: of many at a time each gets its own.
+    /// - `request_late_answer_reaches_nobody`: one that comes after the time given is dropped; the
+    ///   next request is not confused.
+    /// - `request_with_its_own_reply_address_is_invalid`.
+    /// - `request_after_close_is_closed`.
+    async fn request(
+        &self,
+        responder: Responder,
+        message: Message,
+        timeout: Duration,
+    ) -> Result<Message, TransportError>;
+
+    /// Serves calls, sharing them with the other members of the group.
+    ///
+    /// - `serve_shares_calls_in_its_group`: each call reaches one member.
+    /// - `serve_refuses_a_call_without_a_reply_address`: never handed on; told as `Refused`.
+    /// - `serve_refuses_a_foreign_reply_address`: one that is not an inbox naming this responder,
+    ///   whatever its look; nothing is sent there; told as `Refused`.
+    /// - `serve_names_the_caller_where_it_is_proven`: `Call::caller` is the account that asked, or
+    ///   nothing; never what a header or the reply address claims.
+    /// - `serve_answer_over_the_limit_is_too_large`: told to who answers.
+    /// - `serve_to_a_denied_subject_is_denied`. \[`Permissions`]
+    /// - `serve_ends_when_dropped`: afterwards requests find nobody.
+    /// - `serve_after_close_is_closed`.
+    async fn serve(&self, filter: Filter, group: QueueGroup) -> Result<Calls, TransportError>;
+}
+
+/// One call, to be answered at most once.
+pub struct Call {
+    message: Message,
+    caller: Option<Principal>,
+    answer: Box<dyn Answer>,
+}
+
+/// For adapters: where the answer of a [`Call`] goes.
+#[async_trait]
+pub trait Answer: Send + Sync {
+    /// Sends it; returns when the broker has it.
+    async fn send(self: Box<Self>, headers: Headers, payload: Bytes) -> Result<(), TransportError>;
+}
+
+impl Call {
+    /// For adapters: `caller` only where the broker proves it.
+    #[must_use]
+    pub fn new(message: Message, caller: Option<Principal>, answer: Box<dyn Answer>) -> Self {
+        Self {
+            message,
+            caller,
+            answer,
+        }
+    }
+
+    /// What is asked.
+    #[must_use]
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
+    /// Who asks, where the broker proves it.
+    #[must_use]
+    pub fn caller(&self) -> Option<&Principal> {
+        self.caller.as_ref()
+    }
+
+    /// Answers. A call that is dropped instead leaves its caller to time out.
+    ///
+    /// # Errors
+    /// `TooLarge`, `Denied`, `Disconnected`: the caller then hears nothing.
+    pub async fn answer(self, headers: Headers, payload: Bytes) -> Result<(), TransportError> {
+        self.answer.send(headers, payload).await
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("message", &self.message)
+            .field("caller", &self.caller)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+use std::fmt;
+
+use async_trait::async_trait;
+
+use super::{AppendOptions, ConsumeOptions, ConsumerRef, Delivery, Incoming, TransportError};
+use crate::message::Message;
+use crate::topology::StreamName;
+
+/// What a durable consumer is given, to be settled one by one.
+pub type Deliveries = Incoming<Delivery>;
+
+/// What the broker says of an append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it")]
+pub struct Appended {
+    /// The stream that keeps it.
+    pub stream: StreamName,
+    /// Its number there, from 1 ([`Sequences`](super::Capability::Sequences)).
+    pub sequence: Option<u64>,
+    /// The broker had a message of this id already and kept that one.
+    pub duplicate: bool,
+}
+
+/// What must not be lost: kept by the broker until each consumer has settled it.
+///
+/// Which stream takes a subject, how long it keeps it and how many tries a delivery has is the
+/// [`Topology`](crate::topology::Topology)'s to say. A module declares nothing.
+#[async_trait]
+pub trait Streams: Send + Sync + fmt::Debug {
+    /// Appends one message to the stream of its subject. Returns when the broker has it.
+    ///
+    /// - `append_returns_when_the_broker_has_it`: a consumer read afterwards, by a connection made
+    ///   afterwards, delivers it.
+    /// - `append_keeps_the_whole_message`: payload and headers as on `publish`.
+    /// - `append_without_a_stream_is_not_found`: a subject that no stream takes.
+    /// - `append_counts_up`: sequences rise from 1 within a stream. \[`Sequences`]
+    /// - `append_checks_the_expected_sequence`: another last sequence of this subject is
+    ///   `Conflict`, and nothing is stored. \[`Sequences`, else `Unsupported`]
+    /// - `append_of_a_known_id_is_a_duplicate`: stored once; both calls name the same sequence.
+    ///   \[`Deduplication`, else `Unsupported` where it is required]
+    /// - `append_ids_of_different_streams_are_different`. \[`Deduplication`]
+    /// - `append_replaces_the_newest_of_its_subject`: on `NODES`; other subjects stay.
+    ///   \[`NewestPerSubject`, else `Unsupported`]
+    /// - `append_to_a_full_stream_is_full`: what is stored stays. \[`Sequences`]
+    /// - `append_is_heard_live`: a live subscriber of the subject hears it too. \[`Sequences`]
+    /// - `append_over_the_limit_is_too_large`: as on `publish`.
+    /// - `append_of_a_broker_header_is_invalid`: as on `publish`.
+    /// - `append_to_a_denied_subject_is_denied`: nothing is stored. \[`Permissions`]
+    /// - `append_after_close_is_closed`.
+    async fn append(
+        &self,
+        message: Message,
+        options: AppendOptions,
+    ) -> Result<Appended, TransportError>;
+
+    /// Reads a durable consumer, together with whoever else reads it.
+    ///
+    /// - `consume_delivers_what_came_while_nobody_read`: oldest first.
+    /// - `consume_delivers_only_what_the_consumer_selects`.
+    /// - `consume_of_an_absent_consumer_is_not_found`.
+    /// - `consume_ack_is_final`: an acknowledged message is not delivered again, to anyone.
+    /// - `consume_nak_delivers_again`: the same message with `attempt` one higher.
+    /// - `consume_nak_with_a_delay_waits`: not before the delay; other messages pass meanwhile.
+    ///   \[`DelayedNak`, else `Unsupported`]
+    /// - `consume_terminate_is_final`: never delivered again.
+    /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed.
+    /// - `consume_progress_extends_the_claim`: a delivery reported on in time is not given away.
+    /// - `consume_dropped_deliveries_are_released`: a delivery dropped unsettled comes again.
+    /// - `consume_bounds_what_is_in_flight`: never more than `in_flight` unsettled on a reader.
+    /// - `consume_readers_share`: two readers get each message once between them.
+    /// - `consume_consumers_are_independent`: each consumer of a stream gets every message.
+    /// - `consume_hands_over_when_a_reader_leaves`: what a dropped reader held goes to another.
+    /// - `consume_refuses_what_matches_no_pattern`: told as `Refused`, never handed on, and not
+    ///   acknowledged.
+    /// - `consume_gives_up_after_the_last_attempt`: after `max_deliver` tries, not delivered again.
+    /// - `consume_dead_letters_what_it_gives_up`: appended to the dead letters exactly once, body and
+    ///   application headers unchanged, with `x-dead-*` headers that name subject, consumer,
+    ///   sequence, deliveries, reason and time. \[`DeadLetters`]
+    /// - `consume_dead_letters_what_is_terminated`: the same with the handler's reason in
+    ///   `x-dead-error`. \[`DeadLetters`]
+    /// - `consume_work_keeps_its_order`: a work queue of one claim at a time delivers a message that
+    ///   was naked with a delay before any later one.
+    /// - `consume_settled_work_is_gone`: a work queue forgets what was acknowledged.
+    /// - `consume_of_a_denied_consumer_is_denied`: another's consumer can't be read. \[`Permissions`]
+    /// - `consume_tells_when_its_consumer_is_retired`: the last item is `Ended` with `NotFound`.
+    /// - `consume_after_close_is_closed`.
+    async fn consume(
+        &self,
+        consumer: ConsumerRef,
+        options: ConsumeOptions,
+    ) -> Result<Deliveries, TransportError>;
+}
