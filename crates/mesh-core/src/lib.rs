@@ -3,6 +3,7 @@
 pub mod identity;
 pub mod message;
 pub mod name;
+pub mod permissions;
 pub mod port;
 pub mod subject;
 pub mod time;

@@ -44,3 +44,19 @@ pub enum Principal {
         name: PersonName,
     },
 }
+
+impl Principal {
+    /// The two tokens of its inbox: `_INBOX.<kind or module>.<node or name>` (protocol §4).
+    #[must_use]
+    pub fn inbox_tokens(&self) -> (&str, &str) {
+        match self {
+            Self::Module { node, module } => (module.as_str(), node.as_str()),
+            Self::Host { node } => ("host", node.as_str()),
+            Self::Builder { node } => ("builder", node.as_str()),
+            Self::Person { name } => ("person", name.as_str()),
+            Self::Controller { name } => ("controller", name.as_str()),
+            Self::Enrolment { token } => ("enrol", token.as_str()),
+            Self::Gateway { name } => ("gateway", name.as_str()),
+        }
+    }
+}

@@ -204,11 +204,25 @@ name_type!(
     }
 );
 
+impl ToolName {
+    /// For the literals of this crate.
+    pub(crate) fn fixed(name: &str) -> Self {
+        debug_assert!(Self::new(name).is_ok(), "{name}");
+        Self(Arc::from(name))
+    }
+}
+
 impl ConsumerName {
     /// The consumer of events of `module` on `node`: `<node>_<module>`.
     #[must_use]
     pub fn of_module(node: &NodeName, module: &ModuleName) -> Self {
         Self(Arc::from(format!("{node}_{module}")))
+    }
+
+    /// For the literals of this crate.
+    pub(crate) fn fixed(name: &str) -> Self {
+        debug_assert!(Self::new(name).is_ok(), "{name}");
+        Self(Arc::from(name))
     }
 
     /// The consumer of declarations of `node`.

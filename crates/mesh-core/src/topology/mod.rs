@@ -1,9 +1,36 @@
-//! The mesh's subjects and channels as data (protocol §2, §7).
+//! The mesh's subjects, streams and consumers as data (protocol §2, §4, §7). Every adapter
+//! interprets this; none spells a subject of its own.
+//!
+//! ```
+//! use mesh_core::name::{EventName, ModuleName};
+//! use mesh_core::subject::Subject;
+//! use mesh_core::topology::MeshSubject;
+//!
+//! let event = MeshSubject::Event {
+//!     module: ModuleName::new("mail")?,
+//!     event: EventName::new("letter.sent")?,
+//! };
+//! assert_eq!(event.to_subject()?.as_str(), "mesh.events.mail.letter.sent");
+//! let text = Subject::new("mesh.events.mail.letter.sent")?;
+//! assert_eq!(MeshSubject::parse(&text)?, event);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod address;
+mod amqp;
+mod consumer;
+mod mesh;
+mod mesh_subject;
+mod stream;
 mod stream_name;
 
-pub use stream_name::StreamName;
+#[cfg(test)]
+mod tests;
 
-/// What the controller asserts on the broker.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Topology {}
+pub use address::{AckAddress, AddressError, DeliverySubject, Inbox, ReplyAddress};
+pub use amqp::{AmqpExchange, AmqpRoute};
+pub use consumer::{ConsumerSpec, DeliverFrom};
+pub use mesh::Topology;
+pub use mesh_subject::{MeshSubject, MeshSubjectError};
+pub use stream::{Retention, StreamSpec};
+pub use stream_name::StreamName;

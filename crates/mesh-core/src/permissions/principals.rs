@@ -1,0 +1,229 @@
+//! The rows of protocol §4: what each kind of principal may do.
+
+use super::{Permissions, Rule, Rules};
+use crate::identity::Principal;
+use crate::name::{ConsumerName, EventName, ModuleName, NodeName, PersonName, TokenId, ToolName};
+use crate::port::{ConsumerRef, QueueGroup, Responder};
+use crate::subject::{Filter, SubjectError};
+use crate::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName};
+
+/// Tools that the controller alone calls, on providers.
+const PROVISIONING: [&str; 2] = ["provision_grant", "provision_withdraw"];
+
+/// What a module's manifest says that its account follows from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers name fields and take the rest from Default"
+)]
+pub struct ModuleGrants {
+    /// Events it emits.
+    pub emits: Vec<EventName>,
+    /// Whether it consumes events.
+    pub consumes: bool,
+    /// Tools of others that it calls.
+    pub calls: Vec<(ModuleName, ToolName)>,
+    /// Tools that it serves.
+    pub tools: Vec<ToolName>,
+    /// Whether it provides something, and so serves grants and withdrawals.
+    pub provides: bool,
+}
+
+/// Which tools a person may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a list or everything")]
+pub enum PersonGrants {
+    /// All of them, except those that the controller alone calls.
+    Administrator,
+    /// These.
+    Tools(Vec<(ModuleName, ToolName)>),
+}
+
+impl Permissions {
+    /// A module on a node.
+    ///
+    /// # Errors
+    /// `TooLong` where names are too long together.
+    pub fn of_module(
+        node: &NodeName,
+        module: &ModuleName,
+        grants: &ModuleGrants,
+    ) -> Result<Self, SubjectError> {
+        let inbox = Inbox::of(&Principal::Module {
+            node: node.clone(),
+            module: module.clone(),
+        });
+        let mut publish = vec![inbox.echo_filter()];
+        let mut subscribe = vec![Rule::from(inbox.filter())];
+        for event in &grants.emits {
+            let event = MeshSubject::Event {
+                module: module.clone(),
+                event: event.clone(),
+            };
+            publish.push(event.to_subject()?.into());
+        }
+        for (other, tool) in &grants.calls {
+            publish.push(tool_filter(other, tool)?);
+        }
+        if grants.consumes {
+            let name = ConsumerName::of_module(node, module);
+            let (delivery, acks) = consuming(ConsumerRef::new(StreamName::Events, name), true);
+            subscribe.push(delivery);
+            publish.extend(acks);
+        }
+        let mut tools = grants.tools.clone();
+        if grants.provides {
+            tools.extend(PROVISIONING.iter().map(|tool| ToolName::fixed(tool)));
+        }
+        if !tools.is_empty() {
+            publish.push(ReplyAddress::filter(&Responder::Module(module.clone())));
+        }
+        for tool in &tools {
+            subscribe.push(Rule {
+                filter: tool_filter(module, tool)?,
+                group: Some(QueueGroup::serve()),
+            });
+        }
+        Ok(Self {
+            publish: Rules::allow(publish),
+            subscribe: Rules::allow(subscribe),
+        })
+    }
+
+    /// The host of a node.
+    ///
+    /// # Errors
+    /// `TooLong` where names are too long together.
+    pub fn of_host(node: &NodeName) -> Result<Self, SubjectError> {
+        let inbox = Inbox::of(&Principal::Host { node: node.clone() });
+        let consumer = ConsumerRef::new(StreamName::Nodes, ConsumerName::of_node(node));
+        let (delivery, acks) = consuming(consumer, false);
+        let publish = [
+            MeshSubject::Report { node: node.clone() }
+                .to_subject()?
+                .into(),
+            MeshSubject::Alive { node: node.clone() }
+                .to_subject()?
+                .into(),
+            Filter::new(format!("mesh.ask.{node}.*"))?,
+            inbox.echo_filter(),
+        ];
+        Ok(Self {
+            publish: Rules::allow(publish).also(acks),
+            subscribe: Rules::allow([delivery, inbox.filter().into()]),
+        })
+    }
+
+    /// The build machine on a node.
+    ///
+    /// # Errors
+    /// `TooLong` where names are too long together.
+    pub fn of_builder(node: &NodeName) -> Result<Self, SubjectError> {
+        let inbox = Inbox::of(&Principal::Builder { node: node.clone() });
+        let consumer = ConsumerRef::new(StreamName::Builds, ConsumerName::fixed("builder"));
+        let (delivery, acks) = consuming(consumer, true);
+        let built = MeshSubject::Built.to_subject()?.into();
+        Ok(Self {
+            publish: Rules::allow([built, inbox.echo_filter()]).also(acks),
+            subscribe: Rules::allow([delivery, inbox.filter().into()]),
+        })
+    }
+
+    /// A person. Nobody may call what the controller alone calls, whatever the list says.
+    ///
+    /// # Errors
+    /// `TooLong` where names are too long together.
+    pub fn of_person(name: &PersonName, grants: &PersonGrants) -> Result<Self, SubjectError> {
+        let inbox = Inbox::of(&Principal::Person { name: name.clone() });
+        let mut publish = vec![inbox.echo_filter()];
+        match grants {
+            PersonGrants::Administrator => publish.push(Filter::new("mesh.tools.>")?),
+            PersonGrants::Tools(tools) => {
+                for (module, tool) in tools {
+                    publish.push(tool_filter(module, tool)?);
+                }
+            }
+        }
+        let mut denied = Vec::new();
+        for tool in PROVISIONING {
+            denied.push(Filter::new(format!("mesh.tools.*.{tool}"))?);
+        }
+        Ok(Self {
+            publish: Rules::allow(publish).except(denied),
+            subscribe: Rules::allow([inbox.filter()]),
+        })
+    }
+
+    /// Whoever holds an enrolment token: one subject to publish to, one inbox to listen on.
+    #[must_use]
+    pub fn of_enrolment(token: &TokenId) -> Self {
+        let inbox = Inbox::of(&Principal::Enrolment {
+            token: token.clone(),
+        });
+        let enrol = Filter::from_checked("mesh.control.enrol".to_owned());
+        Self {
+            publish: Rules::allow([enrol, inbox.echo_filter()]),
+            subscribe: Rules::allow([inbox.filter()]),
+        }
+    }
+
+    /// The controller: both its users of the split layout together, for brokers in the process.
+    #[must_use]
+    pub fn of_controller() -> Self {
+        let fixed = |text: &str| Filter::from_checked(text.to_owned());
+        let mut publish: Vec<Filter> = [
+            "mesh.node.*.declare",
+            "mesh.build.request",
+            "mesh.events.dead",
+            "mesh.replay.>",
+            "$JS.API.>",
+            "mesh.tools.*.provision_grant",
+            "mesh.tools.*.provision_withdraw",
+            "_INBOX.host.*.controller.>",
+            "_INBOX.enrol.*.answer",
+            "_INBOX.controller.*.echo.>",
+        ]
+        .map(fixed)
+        .into();
+        let mut subscribe = vec![
+            Rule::from(fixed("mesh.control.*.alive")),
+            Rule::from(fixed("_INBOX.controller.>")),
+            Rule {
+                filter: fixed("mesh.ask.*.*"),
+                group: Some(QueueGroup::of_consumer(&ConsumerName::fixed("controller"))),
+            },
+        ];
+        for stream in [StreamName::Control, StreamName::Advisories] {
+            let name = ConsumerName::fixed("controller");
+            let (delivery, acks) = consuming(ConsumerRef::new(stream, name), true);
+            subscribe.push(delivery);
+            publish.extend(acks);
+        }
+        Self {
+            publish: Rules::allow(publish),
+            subscribe: Rules::allow(subscribe),
+        }
+    }
+}
+
+fn tool_filter(module: &ModuleName, tool: &ToolName) -> Result<Filter, SubjectError> {
+    let subject = MeshSubject::Tool {
+        module: module.clone(),
+        tool: tool.clone(),
+    };
+    Ok(subject.to_subject()?.into())
+}
+
+/// What reading a durable consumer takes: its deliveries, in its group where it is shared, and its
+/// acknowledgements in both forms.
+fn consuming(consumer: ConsumerRef, shared: bool) -> (Rule, [Filter; 2]) {
+    let acks = AckAddress::filters(&consumer);
+    let group = shared.then(|| QueueGroup::of_consumer(&consumer.consumer));
+    (
+        Rule {
+            filter: DeliverySubject::of(consumer).to_subject().into(),
+            group,
+        },
+        acks,
+    )
+}

@@ -1,0 +1,135 @@
+use crate::port::QueueGroup;
+use crate::subject::{Filter, Subject};
+
+/// What one connection may do. Each side starts as nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "two sides and no more")]
+pub struct Permissions {
+    /// Subjects it may publish to.
+    pub publish: Rules,
+    /// Filters it may subscribe to.
+    pub subscribe: Rules,
+}
+
+impl Permissions {
+    /// Everything, both ways: the bootstrap account and brokers that enforce nothing.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self {
+            publish: Rules::everything(),
+            subscribe: Rules::everything(),
+        }
+    }
+
+    /// Both of these together: what either allows and neither denies.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.publish = self.publish.and(other.publish);
+        self.subscribe = self.subscribe.and(other.subscribe);
+        self
+    }
+}
+
+/// One side of [`Permissions`]: allowed filters less denied ones. Without an allowed filter it
+/// allows nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    allow: Vec<Rule>,
+    deny: Vec<Filter>,
+}
+
+/// One allowed filter; with a group, for members of that queue group only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a filter and perhaps a group")]
+pub struct Rule {
+    /// What is allowed.
+    pub filter: Filter,
+    /// Only in this queue group.
+    pub group: Option<QueueGroup>,
+}
+
+impl From<Filter> for Rule {
+    fn from(filter: Filter) -> Self {
+        Self {
+            filter,
+            group: None,
+        }
+    }
+}
+
+impl Rules {
+    /// Nothing at all.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// Everything.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self::allow([Filter::from_checked(">".to_owned())])
+    }
+
+    /// These, and nothing else.
+    #[must_use]
+    pub fn allow<R: Into<Rule>>(rules: impl IntoIterator<Item = R>) -> Self {
+        Self {
+            allow: rules.into_iter().map(Into::into).collect(),
+            deny: Vec::new(),
+        }
+    }
+
+    /// The same with these allowed too.
+    #[must_use]
+    pub fn also<R: Into<Rule>>(mut self, rules: impl IntoIterator<Item = R>) -> Self {
+        self.allow.extend(rules.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same less these.
+    #[must_use]
+    pub fn except(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
+        self.deny.extend(filters);
+        self
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.allow.extend(other.allow);
+        self.deny.extend(other.deny);
+        self
+    }
+
+    /// The allowed filters. None: nothing is allowed.
+    #[must_use]
+    pub fn allowed(&self) -> &[Rule] {
+        &self.allow
+    }
+
+    /// The denied filters.
+    #[must_use]
+    pub fn denied(&self) -> &[Filter] {
+        &self.deny
+    }
+
+    /// Whether one subject may be published to.
+    #[must_use]
+    pub fn permits(&self, subject: &Subject) -> bool {
+        self.allow.iter().any(|rule| rule.filter.matches(subject)) && !self.hides(subject)
+    }
+
+    /// Whether a filter may be subscribed to, in this group or in none. A filter that is denied in
+    /// part may be, and then does not hear that part ([`hides`](Self::hides)), as on a nats-server.
+    #[must_use]
+    pub fn permits_filter(&self, filter: &Filter, group: Option<&QueueGroup>) -> bool {
+        let allowed = self.allow.iter().any(|rule| {
+            rule.filter.contains(filter) && (rule.group.is_none() || rule.group.as_ref() == group)
+        });
+        allowed && !self.deny.iter().any(|denied| denied.contains(filter))
+    }
+
+    /// Whether a subject is denied, though a filter around it may be allowed.
+    #[must_use]
+    pub fn hides(&self, subject: &Subject) -> bool {
+        self.deny.iter().any(|denied| denied.matches(subject))
+    }
+}

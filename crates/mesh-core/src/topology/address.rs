@@ -1,0 +1,244 @@
+//! Addresses that are made and not named: inboxes, acknowledgements, delivery subjects (protocol §4).
+
+use std::fmt;
+
+use super::StreamName;
+use crate::identity::Principal;
+use crate::name::ConsumerName;
+use crate::port::{ConsumerRef, Responder};
+use crate::subject::{Filter, Subject};
+
+/// Why a text is not an address of the kind asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// Not an inbox of six tokens `_INBOX.<a>.<b>.<responder>.<random>`.
+    #[error("not a reply address")]
+    NotAReply,
+    /// A reply address that names another responder.
+    #[error("a reply address that names another responder")]
+    OtherResponder,
+    /// Not `$JS.ACK.…` in either form.
+    #[error("not an acknowledgement address")]
+    NotAnAck,
+    /// Not `mesh.deliver.<stream>.<consumer>`.
+    #[error("not a delivery subject")]
+    NotADelivery,
+}
+
+/// The inbox of a principal: `_INBOX.<principal>.<node or name>`, below which alone it listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inbox(String);
+
+impl Inbox {
+    /// The inbox of `principal`.
+    #[must_use]
+    pub fn of(principal: &Principal) -> Self {
+        let (kind, name) = principal.inbox_tokens();
+        Self(format!("_INBOX.{kind}.{name}"))
+    }
+
+    /// Everything below it: what the principal may subscribe to.
+    #[must_use]
+    pub fn filter(&self) -> Filter {
+        Filter::from_checked(format!("{}.>", self.0))
+    }
+
+    /// Where the answer of `responder` to one request goes; `random` makes it unguessable.
+    #[must_use]
+    pub fn reply(&self, responder: &Responder, random: u128) -> Subject {
+        Subject::from_checked(format!("{}.{}.{random:032x}", self.0, responder.as_str()))
+    }
+
+    /// Where the broker confirms an append or answers its API.
+    #[must_use]
+    pub fn confirmation(&self, random: u128) -> Subject {
+        Subject::from_checked(format!("{}.ack.{random:032x}", self.0))
+    }
+
+    /// What the principal sends itself, to learn that all before it was handled.
+    #[must_use]
+    pub fn echo(&self, random: u128) -> Subject {
+        Subject::from_checked(format!("{}.echo.{random:032x}", self.0))
+    }
+
+    /// Every echo: what the principal may publish in its own inbox.
+    #[must_use]
+    pub fn echo_filter(&self) -> Filter {
+        Filter::from_checked(format!("{}.echo.>", self.0))
+    }
+}
+
+impl fmt::Display for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A reply address that a responder may answer to: `_INBOX.<caller>.<its node or name>.<responder>.<random>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyAddress(Subject);
+
+impl ReplyAddress {
+    /// Accepts `reply` only if it is an inbox address that names `responder` and nobody's `ack` or
+    /// `echo`. It says nothing about who asks.
+    ///
+    /// # Errors
+    /// [`AddressError::NotAReply`] or [`AddressError::OtherResponder`].
+    pub fn check(reply: &Subject, responder: &Responder) -> Result<Self, AddressError> {
+        let mut tokens = reply.tokens();
+        let shape = tokens.next() == Some("_INBOX")
+            && tokens.next().is_some_and(is_label)
+            && tokens.next().is_some_and(is_label);
+        let (Some(named), Some(random), None) = (tokens.next(), tokens.next(), tokens.next())
+        else {
+            return Err(AddressError::NotAReply);
+        };
+        let hex = random.len() == 32
+            && random
+                .bytes()
+                .all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
+        if !shape || !hex || matches!(named, "ack" | "echo") {
+            return Err(AddressError::NotAReply);
+        }
+        if named != responder.as_str() {
+            return Err(AddressError::OtherResponder);
+        }
+        Ok(Self(reply.clone()))
+    }
+
+    /// Everything that `responder` may answer to.
+    #[must_use]
+    pub fn filter(responder: &Responder) -> Filter {
+        Filter::from_checked(format!("_INBOX.*.*.{}.>", responder.as_str()))
+    }
+
+    /// The address.
+    #[must_use]
+    pub fn subject(&self) -> &Subject {
+        &self.0
+    }
+}
+
+fn is_label(token: &str) -> bool {
+    !token.is_empty()
+        && token
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// Where the deliveries of a durable consumer arrive: `mesh.deliver.<stream>.<consumer>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliverySubject(ConsumerRef);
+
+impl DeliverySubject {
+    /// That of `consumer`.
+    #[must_use]
+    pub fn of(consumer: ConsumerRef) -> Self {
+        Self(consumer)
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`AddressError::NotADelivery`].
+    pub fn parse(subject: &Subject) -> Result<Self, AddressError> {
+        let rest = subject.as_str().strip_prefix("mesh.deliver.");
+        let parsed = rest
+            .and_then(|rest| rest.split_once('.'))
+            .and_then(|(stream, consumer)| {
+                let stream = StreamName::from_name(stream)?;
+                Some(ConsumerRef::new(stream, ConsumerName::new(consumer).ok()?))
+            });
+        parsed.map(Self).ok_or(AddressError::NotADelivery)
+    }
+
+    /// The consumer.
+    #[must_use]
+    pub fn consumer(&self) -> &ConsumerRef {
+        &self.0
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn to_subject(&self) -> Subject {
+        let ConsumerRef { stream, consumer } = &self.0;
+        Subject::from_checked(format!("mesh.deliver.{stream}.{consumer}"))
+    }
+}
+
+/// Where a delivery is acknowledged, in either of the server's two forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AckAddress {
+    /// The consumer whose delivery it is.
+    pub consumer: ConsumerRef,
+    /// Which try, from 1.
+    pub delivered: u64,
+    /// The message's number in its stream.
+    pub stream_sequence: u64,
+    /// The delivery's number in the consumer.
+    pub consumer_sequence: u64,
+    /// How many messages still wait for the consumer.
+    pub pending: u64,
+}
+
+impl AckAddress {
+    /// What a consumer's reader may publish: both forms with exact token counts; a shorter pattern
+    /// let a user acknowledge another stream's message (protocol §4).
+    #[must_use]
+    pub fn filters(consumer: &ConsumerRef) -> [Filter; 2] {
+        let ConsumerRef { stream, consumer } = consumer;
+        [
+            Filter::from_checked(format!("$JS.ACK.{stream}.{consumer}.*.*.*.*.*")),
+            Filter::from_checked(format!("$JS.ACK.*.*.{stream}.{consumer}.*.*.*.*.>")),
+        ]
+    }
+
+    /// Reads `$JS.ACK.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<time>.<pending>`, or the same
+    /// with `<domain>.<account hash>` after `ACK` and a random token at the end.
+    ///
+    /// # Errors
+    /// [`AddressError::NotAnAck`].
+    pub fn parse(subject: &Subject) -> Result<Self, AddressError> {
+        Self::read(subject).ok_or(AddressError::NotAnAck)
+    }
+
+    fn read(subject: &Subject) -> Option<Self> {
+        let rest = subject.as_str().strip_prefix("$JS.ACK.")?;
+        let tokens: Vec<&str> = rest.split('.').collect();
+        let tokens = match tokens.len() {
+            7 => &tokens[..],
+            9.. => tokens.get(2..)?,
+            _ => return None,
+        };
+        let number = |index: usize| tokens.get(index)?.parse::<u64>().ok();
+        let _time = number(5)?;
+        Some(Self {
+            consumer: ConsumerRef::new(
+                StreamName::from_name(tokens.first()?)?,
+                ConsumerName::new(tokens.get(1)?).ok()?,
+            ),
+            delivered: number(2)?,
+            stream_sequence: number(3)?,
+            consumer_sequence: number(4)?,
+            pending: number(6)?,
+        })
+    }
+
+    /// The first form, as the server writes it; `time` in nanoseconds since the Unix epoch.
+    #[must_use]
+    pub fn to_subject(&self, time: u64) -> Subject {
+        let ConsumerRef { stream, consumer } = &self.consumer;
+        let Self {
+            delivered,
+            stream_sequence,
+            consumer_sequence,
+            pending,
+            ..
+        } = self;
+        Subject::from_checked(format!(
+            "$JS.ACK.{stream}.{consumer}.{delivered}.{stream_sequence}.{consumer_sequence}.{time}.{pending}"
+        ))
+    }
+}

@@ -1,0 +1,173 @@
+use std::fmt;
+
+use super::{MeshSubject, MeshSubjectError};
+use crate::name::{
+    CommandName, ConsumerName, EventName, ModuleName, NameError, NodeName, ToolName,
+};
+use crate::subject::Subject;
+
+/// The exchanges of the wire that is being left (protocol §7). The substrate owns them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the legacy wire gets no new exchange"
+)]
+pub enum AmqpExchange {
+    /// The default exchange: the key is a queue's name.
+    Default,
+    /// `mesh.events`, a topic exchange.
+    Events,
+    /// `mesh.events.dead`.
+    EventsDead,
+    /// `mesh.rpc`, a topic exchange.
+    Rpc,
+    /// `mesh.alive`, a topic exchange.
+    Alive,
+}
+
+impl AmqpExchange {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "",
+            Self::Events => "mesh.events",
+            Self::EventsDead => "mesh.events.dead",
+            Self::Rpc => "mesh.rpc",
+            Self::Alive => "mesh.alive",
+        }
+    }
+}
+
+impl fmt::Display for AmqpExchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// How a subject of the mesh travels on AMQP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it is data that the adapter interprets whole"
+)]
+pub struct AmqpRoute {
+    /// The exchange.
+    pub exchange: AmqpExchange,
+    /// The routing key.
+    pub key: String,
+    /// Whether an unroutable message is an error.
+    pub mandatory: bool,
+    /// Whether the broker writes it to disk.
+    pub persistent: bool,
+}
+
+impl MeshSubject {
+    /// Its route on AMQP.
+    #[must_use]
+    pub fn to_amqp(&self) -> AmqpRoute {
+        let (exchange, key) = match self {
+            Self::Report { .. } | Self::Enrol => (AmqpExchange::Default, "control".into()),
+            Self::Built => (AmqpExchange::Default, "control.upgrades".into()),
+            Self::Declare { node } => (AmqpExchange::Default, format!("node.{node}")),
+            Self::BuildRequest => (AmqpExchange::Default, "builds".into()),
+            Self::Alive { node } => (AmqpExchange::Alive, node.to_string()),
+            Self::Event { module, event } => (AmqpExchange::Events, format!("{module}.{event}")),
+            Self::Replay {
+                consumer,
+                module,
+                event,
+            } => (
+                AmqpExchange::Events,
+                format!("replay.{consumer}.{module}.{event}"),
+            ),
+            Self::DeadLetter => (AmqpExchange::EventsDead, "dead".into()),
+            Self::Tool { module, tool } => (AmqpExchange::Rpc, format!("serve.{module}.{tool}")),
+            Self::Ask { node, command } => (AmqpExchange::Rpc, format!("ask.{node}.{command}")),
+        };
+        let lasting = !matches!(
+            self,
+            Self::Alive { .. } | Self::Tool { .. } | Self::Ask { .. }
+        );
+        let optional = matches!(
+            self,
+            Self::Alive { .. } | Self::Event { .. } | Self::DeadLetter
+        );
+        AmqpRoute {
+            exchange,
+            key,
+            mandatory: !optional,
+            persistent: lasting,
+        }
+    }
+
+    /// What a routing key means. Reports and enrolments share a queue and have no key of their own:
+    /// who sent one is the broker's `user_id` to tell.
+    ///
+    /// # Errors
+    /// [`MeshSubjectError`] where it is none of the mesh's, or a name in it is none.
+    pub fn from_amqp(exchange: AmqpExchange, key: &Subject) -> Result<Self, MeshSubjectError> {
+        match read(exchange, key.as_str()) {
+            Ok(Some(parsed)) => Ok(parsed),
+            Ok(None) => Err(MeshSubjectError::Unknown {
+                subject: key.clone(),
+            }),
+            Err(error) => Err(MeshSubjectError::Name {
+                subject: key.clone(),
+                error,
+            }),
+        }
+    }
+}
+
+fn read(exchange: AmqpExchange, key: &str) -> Result<Option<MeshSubject>, NameError> {
+    let (head, rest) = key.split_once('.').unwrap_or((key, ""));
+    let two = || rest.split_once('.');
+    Ok(Some(match (exchange, head) {
+        (AmqpExchange::Default, "builds") if rest.is_empty() => MeshSubject::BuildRequest,
+        (AmqpExchange::Default, "control") if rest == "upgrades" => MeshSubject::Built,
+        (AmqpExchange::Default, "node") => MeshSubject::Declare {
+            node: NodeName::new(rest)?,
+        },
+        (AmqpExchange::Alive, _) => MeshSubject::Alive {
+            node: NodeName::new(key)?,
+        },
+        (AmqpExchange::EventsDead, _) => MeshSubject::DeadLetter,
+        (AmqpExchange::Events, "replay") => {
+            let Some((consumer, rest)) = two() else {
+                return Ok(None);
+            };
+            let Some((module, event)) = rest.split_once('.') else {
+                return Ok(None);
+            };
+            MeshSubject::Replay {
+                consumer: ConsumerName::new(consumer)?,
+                module: ModuleName::new(module)?,
+                event: EventName::new(event)?,
+            }
+        }
+        (AmqpExchange::Events, module) => MeshSubject::Event {
+            module: ModuleName::new(module)?,
+            event: EventName::new(rest)?,
+        },
+        (AmqpExchange::Rpc, "serve") => {
+            let Some((module, tool)) = two() else {
+                return Ok(None);
+            };
+            MeshSubject::Tool {
+                module: ModuleName::new(module)?,
+                tool: ToolName::new(tool)?,
+            }
+        }
+        (AmqpExchange::Rpc, "ask") => {
+            let Some((node, command)) = two() else {
+                return Ok(None);
+            };
+            MeshSubject::Ask {
+                node: NodeName::new(node)?,
+                command: CommandName::new(command)?,
+            }
+        }
+        _ => return Ok(None),
+    }))
+}
