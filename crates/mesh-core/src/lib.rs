@@ -7,4 +7,5 @@ pub mod permissions;
 pub mod port;
 pub mod subject;
 pub mod time;
+pub mod tool;
 pub mod topology;

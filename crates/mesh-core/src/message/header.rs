@@ -153,6 +153,12 @@ impl HeaderName {
 impl HeaderValue {
     const MAX: usize = 16 * 1024;
 
+    /// `application/json`.
+    #[must_use]
+    pub const fn json() -> Self {
+        Self(Cow::Borrowed("application/json"))
+    }
+
     /// Checks `text`.
     ///
     /// # Errors
