@@ -1,4 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+pub mod json;
 pub mod name;
+mod percent;
 pub mod subject;
+pub mod time;
