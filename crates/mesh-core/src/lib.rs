@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod credential;
+pub mod event;
 pub mod identity;
 pub mod json;
 pub mod name;
