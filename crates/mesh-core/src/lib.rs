@@ -6,5 +6,6 @@ pub mod identity;
 pub mod json;
 pub mod name;
 mod percent;
+pub mod provision;
 pub mod subject;
 pub mod time;

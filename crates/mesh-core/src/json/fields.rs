@@ -72,9 +72,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.fields.iter().any(|(key, _)| key == name)
-    }
 
     /// The value, unless it is absent or `null`.
     pub(crate) fn value(&self, name: &str) -> Option<&'a RawValue> {

@@ -25,5 +25,5 @@ mod tests;
 pub use error::{NameError, NameProblem};
 pub use types::{
     CommandName, ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName,
-    RealmName, TokenId, ToolName,
+    ProvisionName, RealmName, TokenId, ToolName,
 };

@@ -161,6 +161,11 @@ name_type!(
 );
 
 name_type!(
+    /// Something that a module provides an instance of to others: the grammar of a tool.
+    ProvisionName, "provision name", grammar::word
+);
+
+name_type!(
     /// A tool of a module: `[A-Za-z0-9][A-Za-z0-9_-]{0,62}`, one subject token.
     ToolName, "tool name", |text| {
         grammar::word(text)?;
