@@ -1,10 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+pub mod credential;
+pub mod event;
 pub mod identity;
+pub mod json;
 pub mod message;
 pub mod name;
+mod percent;
 pub mod permissions;
 pub mod port;
+pub mod provision;
 pub mod subject;
 pub mod time;
 pub mod tool;

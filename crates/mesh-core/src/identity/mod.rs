@@ -1,52 +1,70 @@
-//! Who speaks on a connection.
+//! Who takes part in a mesh (protocol §4).
+//!
+//! ```
+//! use mesh_core::identity::Principal;
+//!
+//! let mail = Principal::Module { node: "n1".parse()?, module: "mail".parse()? };
+//! assert_eq!(mail.inbox_tokens(), ("mail", "n1"));
+//! assert_eq!(mail.responder(), Some("mail"));
+//! # Ok::<(), mesh_core::name::NameError>(())
+//! ```
 
-use crate::name::{ModuleName, NodeName, PersonName, TokenId};
+use std::fmt;
 
-/// Whoever has an account on the broker.
+use crate::credential::{Credential, EnrolmentToken};
+use crate::name::{InstanceName, ModuleName, NodeName, PersonName, TokenId};
+
+/// One who connects to the mesh's broker under an account of its own.
+///
+/// Exhaustive on purpose: an account is composed for each kind, and a kind that somebody forgot
+/// must not compile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Principal {
     /// A module on a node.
     Module {
-        /// Where it runs.
+        /// The node.
         node: NodeName,
-        /// Which it is.
+        /// The module.
         module: ModuleName,
     },
-    /// The host of a node.
+    /// The program that applies declarations on a node.
     Host {
         /// The node.
         node: NodeName,
     },
-    /// The build machine.
+    /// The program that builds modules on a node.
     Builder {
-        /// The node it runs on.
+        /// The node.
         node: NodeName,
     },
-    /// A person.
+    /// Somebody who calls tools.
     Person {
-        /// Their name.
+        /// The person.
         name: PersonName,
     },
-    /// The controller.
+    /// The mesh's controller.
     Controller {
-        /// Which of its instances.
-        name: PersonName,
+        /// Which, where there are several.
+        name: InstanceName,
     },
-    /// Whoever holds an enrolment token.
+    /// A node that is joining, for as long as its token lasts.
     Enrolment {
-        /// The token's id.
+        /// The token.
         token: TokenId,
     },
-    /// A realm's gateway on a backbone.
+    /// A realm's gateway on its backbone.
     Gateway {
-        /// The gateway's name.
-        name: PersonName,
+        /// Which.
+        name: InstanceName,
     },
 }
 
 impl Principal {
-    /// The two tokens of its inbox: `_INBOX.<kind or module>.<node or name>` (protocol §4).
+    /// The two tokens after `_INBOX` in every subject of its own: what it is and which.
+    ///
+    /// No module is called `host`, `person` and so on (protocol §1), so no two principals share
+    /// them, except that a gateway could share those of a module called `gateway`: a gateway's
+    /// backbone is never an account of modules.
     #[must_use]
     pub fn inbox_tokens(&self) -> (&str, &str) {
         match self {
@@ -57,6 +75,90 @@ impl Principal {
             Self::Controller { name } => ("controller", name.as_str()),
             Self::Enrolment { token } => ("enrol", token.as_str()),
             Self::Gateway { name } => ("gateway", name.as_str()),
+        }
+    }
+
+    /// The token that a caller's reply address must hold for this principal to answer there: only
+    /// a module and the controller answer anything.
+    #[must_use]
+    pub fn responder(&self) -> Option<&str> {
+        match self {
+            Self::Module { module, .. } => Some(module.as_str()),
+            Self::Controller { .. } => Some("controller"),
+            Self::Host { .. }
+            | Self::Builder { .. }
+            | Self::Person { .. }
+            | Self::Enrolment { .. }
+            | Self::Gateway { .. } => None,
+        }
+    }
+}
+
+impl From<&Credential> for Principal {
+    fn from(credential: &Credential) -> Self {
+        credential.principal().clone()
+    }
+}
+
+impl From<&EnrolmentToken> for Principal {
+    fn from(token: &EnrolmentToken) -> Self {
+        Self::Enrolment {
+            token: token.id().clone(),
+        }
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Module { node, module } => write!(f, "module {module} on {node}"),
+            Self::Host { node } => write!(f, "host {node}"),
+            Self::Builder { node } => write!(f, "builder {node}"),
+            Self::Person { name } => write!(f, "person {name}"),
+            Self::Controller { name } => write!(f, "controller {name}"),
+            Self::Enrolment { token } => write!(f, "enrolment {token}"),
+            Self::Gateway { name } => write!(f, "gateway {name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_principal_has_its_own_inbox() {
+        let tokens = |principal: Principal| {
+            let (what, which) = principal.inbox_tokens();
+            (format!("{what}.{which}"), principal.responder().is_some())
+        };
+        let node = || NodeName::new("n1").unwrap();
+        let instance = || InstanceName::new("c1").unwrap();
+        let module = ModuleName::new("mail").unwrap();
+        let person = PersonName::new("alice").unwrap();
+        let token = TokenId::new("t0k3n").unwrap();
+        for (principal, expected) in [
+            (
+                Principal::Module {
+                    node: node(),
+                    module,
+                },
+                ("mail.n1", true),
+            ),
+            (Principal::Host { node: node() }, ("host.n1", false)),
+            (Principal::Builder { node: node() }, ("builder.n1", false)),
+            (Principal::Person { name: person }, ("person.alice", false)),
+            (
+                Principal::Controller { name: instance() },
+                ("controller.c1", true),
+            ),
+            (Principal::Enrolment { token }, ("enrol.t0k3n", false)),
+            (
+                Principal::Gateway { name: instance() },
+                ("gateway.c1", false),
+            ),
+        ] {
+            assert_eq!(tokens(principal), (expected.0.to_owned(), expected.1));
         }
     }
 }

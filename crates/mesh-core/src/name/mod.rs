@@ -24,6 +24,6 @@ mod tests;
 
 pub use error::{NameError, NameProblem};
 pub use types::{
-    CommandName, ConsumerName, EventName, ModuleName, NodeName, PersonName, RealmName, TokenId,
-    ToolName,
+    CommandName, ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName,
+    ProvisionName, RealmName, TokenId, ToolName,
 };

@@ -155,6 +155,17 @@ name_type!(
 );
 
 name_type!(
+    /// A controller, a gateway or a broker in the process, where there may be several: the
+    /// grammar of a node, nothing reserved.
+    InstanceName, "instance name", grammar::label
+);
+
+name_type!(
+    /// Something that a module provides an instance of to others: the grammar of a tool.
+    ProvisionName, "provision name", grammar::word
+);
+
+name_type!(
     /// A tool of a module: `[A-Za-z0-9][A-Za-z0-9_-]{0,62}`, one subject token.
     ToolName, "tool name", |text| {
         grammar::word(text)?;

@@ -1,0 +1,186 @@
+use std::fmt;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::consumer::name;
+use super::{Consumer, ProvisionError, ProvisionProblem};
+use crate::json::{Fields, JsonError, JsonProblem, JsonText};
+use crate::name::{NodeName, ProvisionName};
+
+/// What a grant and a withdrawal are about, and idempotent on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProvisionKey {
+    /// What is provided.
+    pub provision: ProvisionName,
+    /// To whom.
+    pub consumer: Consumer,
+}
+
+impl fmt::Display for ProvisionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for {}", self.provision, self.consumer)
+    }
+}
+
+/// `{provision, consumer: {node, module}, contributed: {…}}`: asks the provider for an instance,
+/// or for the one that this consumer has already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantRequest {
+    key: ProvisionKey,
+    contributed: JsonText,
+}
+
+/// `{provision, consumer: {node, module}}`: takes this consumer's instance away, and no other's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithdrawRequest {
+    key: ProvisionKey,
+}
+
+/// What both requests look like on the wire.
+#[derive(Serialize)]
+struct Written<'a> {
+    provision: &'a ProvisionName,
+    consumer: &'a Consumer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contributed: Option<&'a RawValue>,
+}
+
+impl GrantRequest {
+    /// `contributed` is a JSON object: what the consumer adds, as the provider asks.
+    ///
+    /// # Errors
+    /// [`ProvisionProblem::Json`] where `contributed` is no object or has a key twice.
+    pub fn new(key: ProvisionKey, contributed: JsonText) -> Result<Self, ProvisionError> {
+        if let Err(error) = Fields::parse(contributed.as_bytes()) {
+            let problem = ProvisionProblem::Json(error);
+            return Err(ProvisionError::new("contributed", problem));
+        }
+        Ok(Self { key, contributed })
+    }
+
+    /// Reads a request; a missing `contributed` is `{}`, unknown fields are ignored.
+    ///
+    /// # Errors
+    /// [`ProvisionError`], naming the field and the offset.
+    pub fn decode(body: &[u8]) -> Result<Self, ProvisionError> {
+        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let consumer = Consumer::read(&fields)?;
+        Self::read(&fields, consumer)
+    }
+
+    /// Reads a request of this or an older shape: `consumer` a module's name, its node in `node`
+    /// or `known_node`; or a node in `consumer` or `node`, its module in `from`.
+    ///
+    /// # Errors
+    /// [`ProvisionError`], naming the field and the offset.
+    pub fn decode_legacy(
+        body: &[u8],
+        known_node: Option<&NodeName>,
+    ) -> Result<Self, ProvisionError> {
+        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let consumer = Consumer::read_legacy(&fields, known_node)?;
+        Self::read(&fields, consumer)
+    }
+
+    fn read(fields: &Fields<'_>, consumer: Consumer) -> Result<Self, ProvisionError> {
+        let contributed = fields.value("contributed").map_or("{}", RawValue::get);
+        let contributed = Bytes::copy_from_slice(contributed.as_bytes());
+        Self::new(
+            key(fields, consumer)?,
+            JsonText::new(contributed).map_err(ProvisionError::json)?,
+        )
+    }
+
+    /// The request as it is sent.
+    ///
+    /// # Errors
+    /// None in practice: names and checked text are always JSON.
+    pub fn encode(&self) -> Result<JsonText, ProvisionError> {
+        let contributed: &RawValue =
+            serde_json::from_str(self.contributed.as_str()).map_err(|_| unserialisable())?;
+        written(&self.key, Some(contributed))
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn key(&self) -> &ProvisionKey {
+        &self.key
+    }
+
+    /// What the consumer adds, a JSON object.
+    #[must_use]
+    pub fn contributed(&self) -> &JsonText {
+        &self.contributed
+    }
+}
+
+impl WithdrawRequest {
+    /// A withdrawal of what was granted under `key`.
+    #[must_use]
+    pub fn new(key: ProvisionKey) -> Self {
+        Self { key }
+    }
+
+    /// Reads a request; unknown fields are ignored.
+    ///
+    /// # Errors
+    /// [`ProvisionError`], naming the field and the offset.
+    pub fn decode(body: &[u8]) -> Result<Self, ProvisionError> {
+        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let consumer = Consumer::read(&fields)?;
+        key(&fields, consumer).map(Self::new)
+    }
+
+    /// Reads a request of this or an older shape, as [`GrantRequest::decode_legacy`] does.
+    ///
+    /// # Errors
+    /// [`ProvisionError`], naming the field and the offset.
+    pub fn decode_legacy(
+        body: &[u8],
+        known_node: Option<&NodeName>,
+    ) -> Result<Self, ProvisionError> {
+        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let consumer = Consumer::read_legacy(&fields, known_node)?;
+        key(&fields, consumer).map(Self::new)
+    }
+
+    /// The request as it is sent.
+    ///
+    /// # Errors
+    /// None in practice: names are always JSON.
+    pub fn encode(&self) -> Result<JsonText, ProvisionError> {
+        written(&self.key, None)
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn key(&self) -> &ProvisionKey {
+        &self.key
+    }
+}
+
+fn key(fields: &Fields<'_>, consumer: Consumer) -> Result<ProvisionKey, ProvisionError> {
+    let provision = name(fields, "provision")?;
+    Ok(ProvisionKey {
+        provision,
+        consumer,
+    })
+}
+
+fn written(key: &ProvisionKey, contributed: Option<&RawValue>) -> Result<JsonText, ProvisionError> {
+    let written = Written {
+        provision: &key.provision,
+        consumer: &key.consumer,
+        contributed,
+    };
+    JsonText::from_value(&written).map_err(ProvisionError::json)
+}
+
+fn unserialisable() -> ProvisionError {
+    ProvisionError::json(JsonError {
+        problem: JsonProblem::Unserialisable,
+        offset: 0,
+    })
+}
