@@ -65,6 +65,22 @@ impl EventId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// As the value of an `x-` header, percent-encoded where it has to be.
+    #[must_use]
+    pub fn to_header(&self) -> String {
+        super::value::encode(&self.0)
+    }
+
+    /// The id that the value of an `x-` header stands for.
+    ///
+    /// # Errors
+    /// [`EventError`](super::EventError) naming the header `name`.
+    pub fn from_header(name: &'static str, value: &str) -> Result<Self, super::EventError> {
+        let text = super::value::decode(name, value)?;
+        Self::new(text)
+            .map_err(|error| super::EventError::new(name, super::EventProblem::Id(error)))
+    }
 }
 
 impl FromStr for EventId {

@@ -164,6 +164,8 @@ pub struct Reason(String);
 
 impl Reason {
     const MAX: usize = 512;
+    const UNDECODABLE: &str = "undecodable";
+    const UNVERIFIABLE: &str = "unverifiable";
 
     /// Takes what fits of `text`.
     #[must_use]
@@ -177,6 +179,36 @@ impl Reason {
         }
         reason.truncate(reason.trim_end().len());
         Self(reason)
+    }
+
+    /// Not what it should be: the dead letter's reason is then `undecodable`.
+    #[must_use]
+    pub fn undecodable(text: impl AsRef<str>) -> Self {
+        Self::new(format!("{}: {}", Self::UNDECODABLE, text.as_ref()))
+    }
+
+    /// Not from whom it says: the dead letter's reason is then `unverifiable`.
+    #[must_use]
+    pub fn unverifiable(text: impl AsRef<str>) -> Self {
+        Self::new(format!("{}: {}", Self::UNVERIFIABLE, text.as_ref()))
+    }
+
+    /// What kind of reason it is, for a dead letter's `x-dead-reason`: `undecodable`,
+    /// `unverifiable`, else `terminated`. A broker passes on one text, so the kind is its beginning.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        let begins = |kind: &str| {
+            self.0
+                .strip_prefix(kind)
+                .is_some_and(|rest| rest.starts_with(':'))
+        };
+        if begins(Self::UNDECODABLE) {
+            Self::UNDECODABLE
+        } else if begins(Self::UNVERIFIABLE) {
+            Self::UNVERIFIABLE
+        } else {
+            "terminated"
+        }
     }
 
     /// The text.

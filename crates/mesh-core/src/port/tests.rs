@@ -37,6 +37,14 @@ fn a_reason_is_one_bounded_line() {
 }
 
 #[test]
+fn a_reason_tells_its_kind() {
+    assert_eq!(Reason::undecodable("x").kind(), "undecodable");
+    assert_eq!(Reason::unverifiable("x").kind(), "unverifiable");
+    assert_eq!(Reason::new("undecodable").kind(), "terminated");
+    assert_eq!(Reason::new("no such account").kind(), "terminated");
+}
+
+#[test]
 fn the_ports_are_object_safe() {
     fn _takes(_: &dyn Transport, _: &dyn Streams, _: &dyn Requests, _: &dyn Administration) {}
 }

@@ -1,0 +1,169 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_core::identity::Principal;
+use mesh_core::name::{ModuleName, NodeName};
+use mesh_core::port::Connection;
+use mesh_core::subject::Filter;
+use parking_lot::Mutex;
+
+use crate::dispatch::Dispatcher;
+use crate::error::NotAModule;
+use crate::handled::{HandledStore, MemoryHandled};
+use crate::ids::Ids;
+use crate::retry::RetryPolicy;
+use crate::workers::Workers;
+
+/// A module's place on the mesh: five verbs over one connection. Cheap to clone; every clone is the
+/// same place.
+///
+/// | verb | |
+/// |---|---|
+/// | [`publish`](Self::publish) | says that something has happened |
+/// | [`subscribe`](Self::subscribe) | reacts to what others say |
+/// | [`request`](Self::request) | asks another's tool |
+/// | [`handle`](Self::handle) | answers for a tool of its own |
+/// | [`close`](Self::close) | finishes what was begun and leaves |
+///
+/// Who it is comes from the connection's credential and from nowhere else.
+#[derive(Clone)]
+pub struct Broker(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) connection: Connection,
+    pub(crate) settings: Settings,
+    pub(crate) ids: Ids,
+    pub(crate) handled: Arc<dyn HandledStore>,
+    /// Reads the module's consumer from the first `subscribe` on.
+    pub(crate) dispatcher: tokio::sync::OnceCell<Arc<Dispatcher>>,
+    pub(crate) workers: Mutex<Vec<Workers>>,
+    pub(crate) closed: std::sync::atomic::AtomicBool,
+}
+
+pub(crate) struct Settings {
+    pub(crate) consumes: Vec<Filter>,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) concurrency: usize,
+    pub(crate) publish_timeout: Duration,
+}
+
+/// Makes a [`Broker`]; see [`Broker::builder`].
+pub struct BrokerBuilder {
+    connection: Connection,
+    settings: Settings,
+    handled: Option<Arc<dyn HandledStore>>,
+    seed: Option<u64>,
+}
+
+impl Broker {
+    /// A broker over `connection`, with what may be changed left as it is: no events consumed, 16
+    /// handlers at a time, the default [`RetryPolicy`], 10 s to publish.
+    #[must_use]
+    pub fn builder(connection: Connection) -> BrokerBuilder {
+        BrokerBuilder {
+            connection,
+            settings: Settings {
+                consumes: Vec::new(),
+                retry: RetryPolicy::default(),
+                concurrency: 16,
+                publish_timeout: Duration::from_secs(10),
+            },
+            handled: None,
+            seed: None,
+        }
+    }
+
+    /// Who this broker is.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        self.0.connection.principal()
+    }
+
+    /// The node and module, where it is a module.
+    pub(crate) fn module(&self) -> Result<(&NodeName, &ModuleName), NotAModule> {
+        match self.principal() {
+            Principal::Module { node, module } => Ok((node, module)),
+            _ => Err(NotAModule),
+        }
+    }
+}
+
+impl BrokerBuilder {
+    /// What the module consumes, as filters over `<module>.<event>`: [`Broker::subscribe`] takes
+    /// patterns that these cover and no others.
+    #[must_use]
+    pub fn consumes(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
+        self.settings.consumes = filters.into_iter().collect();
+        self
+    }
+
+    /// How a failed event is tried again.
+    #[must_use]
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.settings.retry = policy;
+        self
+    }
+
+    /// How many events, and how many calls of each tool, are handled at a time. At least 1.
+    #[must_use]
+    pub fn concurrency(mut self, handlers: usize) -> Self {
+        self.settings.concurrency = handlers.max(1);
+        self
+    }
+
+    /// How long `publish` goes on trying to bring an event to the broker.
+    #[must_use]
+    pub fn publish_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.publish_timeout = timeout;
+        self
+    }
+
+    /// Where it is kept which events were handled. In memory unless told: "once" then holds while
+    /// the process lives.
+    #[must_use]
+    pub fn handled(mut self, store: Arc<dyn HandledStore>) -> Self {
+        self.handled = Some(store);
+        self
+    }
+
+    /// Makes ids from this seed, for tests that must repeat. From the operating system unless told.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// The broker. Nothing is sent before the first verb.
+    #[must_use]
+    pub fn build(self) -> Broker {
+        let clock = Arc::clone(self.connection.clock());
+        Broker(Arc::new(Inner {
+            handled: self
+                .handled
+                .unwrap_or_else(|| Arc::new(MemoryHandled::new(clock))),
+            ids: Ids::new(self.seed),
+            connection: self.connection,
+            settings: self.settings,
+            dispatcher: tokio::sync::OnceCell::new(),
+            workers: Mutex::default(),
+            closed: std::sync::atomic::AtomicBool::new(false),
+        }))
+    }
+}
+
+impl fmt::Debug for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broker")
+            .field("principal", self.principal())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for BrokerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BrokerBuilder")
+            .field("principal", self.connection.principal())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,152 @@
+use std::convert::Infallible;
+
+use mesh_core::json::JsonError;
+use mesh_core::message::{HeaderError, PublishIdError};
+use mesh_core::name::NameError;
+use mesh_core::port::{ErrorKind, TransportError};
+use mesh_core::subject::{Filter, SubjectError};
+use mesh_core::tool::ToolFailure;
+
+/// The verb belongs to modules, and this broker's credential is not a module's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("only a module can do that; this credential is not a module's")]
+pub struct NotAModule;
+
+/// Why an event was not published. It is not on the broker, unless the kind of the transport's
+/// error is `TimedOut` or `Disconnected`: then that can't be known.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// The event's name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Module and event are too long together.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// The data can't be written as JSON.
+    #[error("data: {0}")]
+    Data(#[from] JsonError),
+    /// A header can't be sent.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// The id is too long for the broker.
+    #[error(transparent)]
+    Id(#[from] PublishIdError),
+    /// Not a module.
+    #[error(transparent)]
+    NotAModule(#[from] NotAModule),
+    /// The broker had this id on the first attempt: somebody else used it, or it is not random.
+    #[error("the broker already had an event of the id {id}, which was made just now")]
+    IdTaken {
+        /// The id.
+        id: String,
+    },
+    /// The transport refused or failed: `Denied`, `TooLarge`, `Full`, `TimedOut`, …
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+/// Why a subscription was not made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscribeError {
+    /// The pattern is none.
+    #[error(transparent)]
+    Pattern(#[from] SubjectError),
+    /// The manifest's `consumes` does not cover the pattern.
+    #[error("{pattern} is not covered by what the manifest consumes")]
+    NotConsumed {
+        /// The pattern asked for.
+        pattern: Filter,
+    },
+    /// Not a module.
+    #[error(transparent)]
+    NotAModule(#[from] NotAModule),
+    /// The transport refused or failed; `NotFound`: the controller made no consumer.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+/// Why a tool is not served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandleError {
+    /// The tool's name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Module and tool are too long together.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// Not a module.
+    #[error(transparent)]
+    NotAModule(#[from] NotAModule),
+    /// The transport refused or failed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+/// Why a question has no answer. Denied, nobody there, too late and too large are four answers.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The account may not ask this.
+    #[error("denied: {0}")]
+    Denied(#[source] TransportError),
+    /// Nobody serves the tool now.
+    #[error("unavailable: {0}")]
+    Unavailable(#[source] TransportError),
+    /// No answer within the time given; the tool may have run.
+    #[error("timed out: {0}")]
+    TimedOut(#[source] TransportError),
+    /// The question exceeds the broker's limit.
+    #[error("too large: {0}")]
+    TooLarge(#[source] TransportError),
+    /// The tool was reached and failed.
+    #[error("tool failed: {0}")]
+    Tool(ToolFailure),
+    /// A name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Module and tool are too long together.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// The question can't be written as JSON.
+    #[error("input: {0}")]
+    Input(#[source] JsonError),
+    /// The answer is not JSON.
+    #[error("output: {0}")]
+    Output(#[source] JsonError),
+    /// The answer is not of the type asked for.
+    #[error("output: {0}")]
+    OutputShape(#[source] serde_json::Error),
+    /// A header can't be sent.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// Any other failure of the transport.
+    #[error(transparent)]
+    Transport(TransportError),
+}
+
+impl From<TransportError> for RequestError {
+    fn from(error: TransportError) -> Self {
+        match error.kind() {
+            ErrorKind::Denied => Self::Denied(error),
+            ErrorKind::NoResponders => Self::Unavailable(error),
+            ErrorKind::TimedOut => Self::TimedOut(error),
+            ErrorKind::TooLarge => Self::TooLarge(error),
+            _ => Self::Transport(error),
+        }
+    }
+}
+
+/// So that a verb takes a ready value where it takes text.
+macro_rules! never {
+    ($($error:ty),*) => {
+        $(impl From<Infallible> for $error {
+            fn from(never: Infallible) -> Self {
+                match never {}
+            }
+        })*
+    };
+}
+never!(PublishError, SubscribeError, HandleError, RequestError);

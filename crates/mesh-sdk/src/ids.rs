@@ -1,0 +1,25 @@
+//! Ids of events.
+
+use mesh_core::event::EventId;
+use mesh_core::time::Timestamp;
+use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{RngCore as _, SeedableRng as _};
+
+/// Where ids come from: the operating system, or a seed.
+pub(crate) struct Ids(Mutex<StdRng>);
+
+impl Ids {
+    pub(crate) fn new(seed: Option<u64>) -> Self {
+        Self(Mutex::new(
+            seed.map_or_else(StdRng::from_os_rng, StdRng::seed_from_u64),
+        ))
+    }
+
+    /// A UUIDv7.
+    pub(crate) fn next(&self, now: Timestamp) -> EventId {
+        let mut random = [0; 10];
+        self.0.lock().fill_bytes(&mut random);
+        EventId::v7(now, random)
+    }
+}

@@ -1,0 +1,96 @@
+use std::time::Duration;
+
+use mesh_core::json::JsonText;
+use mesh_core::message::{HeaderValue, Message, names};
+use mesh_core::name::{ModuleName, NameError, ToolName};
+use mesh_core::port::Responder;
+use mesh_core::tool::ToolFailure;
+use mesh_core::topology::MeshSubject;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::broker::Broker;
+use crate::causation::cause;
+use crate::error::RequestError;
+
+/// Which tool is asked, and for how long. A pair `("mail", "send")` is one with 30 s.
+#[derive(Debug, Clone)]
+pub struct ToolRequest {
+    module: ModuleName,
+    tool: ToolName,
+    timeout: Duration,
+}
+
+impl ToolRequest {
+    /// The tool `tool` of `module`, with 30 s to answer.
+    #[must_use]
+    pub fn new(module: ModuleName, tool: ToolName) -> Self {
+        Self {
+            module,
+            tool,
+            timeout: Duration::from_secs(30),
+        }
+    }
+
+    /// How long to wait for the answer.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl TryFrom<(&str, &str)> for ToolRequest {
+    type Error = NameError;
+    fn try_from((module, tool): (&str, &str)) -> Result<Self, NameError> {
+        Ok(Self::new(ModuleName::new(module)?, ToolName::new(tool)?))
+    }
+}
+
+impl Broker {
+    /// Asks another's tool and waits for its answer.
+    ///
+    /// # Errors
+    /// [`RequestError`]: denied, unavailable, timed out, too large and a tool that fails are told
+    /// apart, each as soon as it is known.
+    pub async fn request<Q, I, O>(&self, tool: Q, input: &I) -> Result<O, RequestError>
+    where
+        Q: TryInto<ToolRequest>,
+        RequestError: From<Q::Error>,
+        I: Serialize + ?Sized + Sync,
+        O: DeserializeOwned,
+    {
+        let ToolRequest {
+            module,
+            tool,
+            timeout,
+        } = tool.try_into()?;
+        let input = JsonText::from_value(input).map_err(RequestError::Input)?;
+        let subject = MeshSubject::Tool {
+            module: module.clone(),
+            tool,
+        }
+        .to_subject()?;
+        let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        let mut message = Message::new(subject, input.into_bytes())
+            .with_header(names::CONTENT_TYPE, HeaderValue::json())
+            .with_header(names::TIMEOUT_MS, HeaderValue::from(millis));
+        if let Some(cause) = cause() {
+            message =
+                message.with_header(names::CAUSATION_ID, HeaderValue::new(cause.to_header())?);
+        }
+        let requests = self
+            .0
+            .connection
+            .requests()
+            .map_err(RequestError::Transport)?;
+        let answer = requests
+            .request(Responder::Module(module), message, timeout)
+            .await?;
+        if let Some(failure) = ToolFailure::decode(answer.headers(), answer.payload()) {
+            return Err(RequestError::Tool(failure));
+        }
+        let output = JsonText::new(answer.payload().clone()).map_err(RequestError::Output)?;
+        output.decode().map_err(RequestError::OutputShape)
+    }
+}

@@ -1,0 +1,120 @@
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use mesh_core::event::{self, EventId};
+use mesh_core::json::JsonText;
+use mesh_core::message::{HeaderValue, Headers, names};
+use mesh_core::name::ToolName;
+use mesh_core::port::{Call, QueueGroup};
+use mesh_core::subject::Filter;
+use mesh_core::tool::{ToolFailure, codes};
+use mesh_core::topology::MeshSubject;
+use serde::Serialize;
+
+use crate::broker::Broker;
+use crate::causation::caused_by;
+use crate::dispatch::panic_text;
+use crate::error::HandleError;
+use crate::tool::ToolCall;
+use crate::workers::Workers;
+
+type Serving = dyn Fn(ToolCall) -> BoxFuture<'static, Result<JsonText, ToolFailure>> + Send + Sync;
+
+impl Broker {
+    /// Answers for a tool of this module, sharing its calls with every other process that serves it.
+    ///
+    /// What the handler gives is the answer; a [`ToolFailure`], a panic or an output that is no
+    /// JSON is answered as a failure, so the caller always hears something. A call without a proper
+    /// reply address never reaches the handler.
+    ///
+    /// # Errors
+    /// [`HandleError`]; `Denied` where the manifest has no such tool.
+    pub async fn handle<N, F, W, O>(&self, tool: N, handler: F) -> Result<(), HandleError>
+    where
+        N: TryInto<ToolName>,
+        HandleError: From<N::Error>,
+        F: Fn(ToolCall) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<O, ToolFailure>> + Send + 'static,
+        O: Serialize + Send + Sync,
+    {
+        let tool = tool.try_into()?;
+        let (_, module) = self.module()?;
+        let subject = MeshSubject::Tool {
+            module: module.clone(),
+            tool: tool.clone(),
+        }
+        .to_subject()?;
+        let calls = self
+            .0
+            .connection
+            .requests()?
+            .serve(Filter::from(subject.clone()), QueueGroup::serve())
+            .await?;
+        let handler: Arc<Serving> = Arc::new(move |call| {
+            let work = handler(call);
+            async move {
+                let output = work.await?;
+                JsonText::from_value(&output)
+                    .map_err(|error| ToolFailure::new(codes::FAILED, format!("output: {error}")))
+            }
+            .boxed()
+        });
+        let workers = Workers::start(
+            calls,
+            Arc::clone(self.0.connection.clock()),
+            self.0.settings.concurrency,
+            move |call| serve(Arc::clone(&handler), call),
+            move |error| tracing::warn!(tool = %subject, %error, "while serving"),
+        );
+        self.0.workers.lock().push(workers);
+        Ok(())
+    }
+}
+
+async fn serve(handler: Arc<Serving>, call: Call) {
+    let result = run(&*handler, &call).await;
+    let mut headers = Headers::default();
+    let payload = match result {
+        Ok(output) => {
+            headers.set(names::CONTENT_TYPE, HeaderValue::json());
+            output.into_bytes()
+        }
+        Err(failure) => failure.encode(&mut headers),
+    };
+    answer(call, headers, payload).await;
+}
+
+async fn answer(call: Call, headers: Headers, payload: Bytes) {
+    let subject = call.message().subject().clone();
+    if let Err(error) = call.answer(headers, payload).await {
+        tracing::warn!(tool = %subject, %error, "an answer did not reach its caller");
+    }
+}
+
+async fn run(handler: &Serving, call: &Call) -> Result<JsonText, ToolFailure> {
+    let headers = call.message().headers();
+    let input = JsonText::new(call.message().payload().clone())
+        .map_err(|error| ToolFailure::new(codes::BAD_REQUEST, format!("input: {error}")))?;
+    let time_left = headers
+        .value(names::TIMEOUT_MS.as_str())
+        .and_then(|text| text.parse().ok())
+        .map(Duration::from_millis);
+    let name = event::CAUSATION_ID;
+    let cause = headers
+        .value(name)
+        .and_then(|value| EventId::from_header(name, value).ok());
+    let handling = handler(ToolCall {
+        input,
+        caller: call.caller().cloned(),
+        time_left,
+    });
+    AssertUnwindSafe(caused_by(cause, handling))
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|panic| Err(ToolFailure::new(codes::PANICKED, panic_text(&*panic))))
+}
