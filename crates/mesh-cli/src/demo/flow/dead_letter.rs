@@ -1,0 +1,72 @@
+use mesh_core::message::{Message, names};
+use mesh_core::name::ConsumerName;
+use mesh_core::port::{Position, TransportError};
+use mesh_core::topology::{MeshSubject, StreamName};
+
+use super::{FlowName, Step};
+use crate::demo::journal::Handling;
+use crate::demo::raise::{Note, Raised};
+
+/// The last consumer of a consumed event fails every time. When its tries are used up the event is
+/// among the dead letters, as it was, with who failed, how often and why.
+pub(super) async fn run(raised: &Raised) -> Vec<Step> {
+    let Some((emitter, event, consumers)) = raised.a_consumed_event(1) else { return Vec::new() };
+    let Some(broker) = raised.modules.get(&emitter) else { return Vec::new() };
+    let Some(failing) = consumers.last() else { return Vec::new() };
+    let tries = raised.tries(failing);
+    let note = Note { flow: FlowName::DeadLetter, fails_at: Some(failing.to_string()) };
+    let consumer = ConsumerName::of_module(&failing.node, &failing.module);
+    let what = format!("{emitter} publishes {event}; {failing} fails every time");
+    let expected = format!(
+        "a dead letter of mesh.events.{}.{event} from {consumer} after {tries} tries: the demo asked for a failure",
+        emitter.module
+    );
+    let found = match broker.publish(event, &note).await {
+        Err(error) => format!("not published: {error}"),
+        Ok(published) => {
+            let tried = |runs: &[Handling]| {
+                runs.iter().filter(|run| run.at == *failing).count() >= tries as usize
+            };
+            raised.journal.wait(&published.id, tried).await;
+            match dead_letter(raised, published.id.as_str()).await {
+                Ok(Some(letter)) => describe(&letter),
+                Ok(None) => "no dead letter".to_owned(),
+                Err(error) => error.to_string(),
+            }
+        }
+    };
+    vec![Step::new(what, expected, found)]
+}
+
+/// The last dead letter, once it is that of this event.
+async fn dead_letter(raised: &Raised, id: &str) -> Result<Option<Message>, TransportError> {
+    let administration = raised.controller.administration()?;
+    let Ok(subject) = MeshSubject::DeadLetter.to_subject() else { return Ok(None) };
+    let looking = async {
+        loop {
+            let position = Position::LastOf(subject.clone());
+            let stored = administration.read(StreamName::EventsDead, position).await?;
+            let ours = |message: &Message| {
+                message.headers().value(names::EVENT_ID.as_str()) == Some(id)
+            };
+            if let Some(stored) = stored.filter(|stored| ours(&stored.message)) {
+                return Ok(Some(stored.message));
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(crate::demo::journal::PATIENCE, looking).await.unwrap_or(Ok(None))
+}
+
+fn describe(letter: &Message) -> String {
+    let header = |name: mesh_core::message::HeaderName| {
+        letter.headers().value(name.as_str()).unwrap_or("?").to_owned()
+    };
+    format!(
+        "a dead letter of {} from {} after {} tries: {}",
+        header(names::DEAD_SUBJECT),
+        header(names::DEAD_CONSUMER),
+        header(names::DEAD_DELIVERIES),
+        mesh_core::event::decode_header(&header(names::DEAD_ERROR)),
+    )
+}

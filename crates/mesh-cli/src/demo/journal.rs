@@ -1,0 +1,61 @@
+//! What the modules of the demo did, written down as it happens.
+
+use std::time::Duration;
+
+use mesh_core::event::EventId;
+use mesh_core::provision::Consumer;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// One run of a handler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Handling {
+    /// Who handled.
+    pub(crate) at: Consumer,
+    /// Which event.
+    pub(crate) id: EventId,
+    /// Which try, from 1.
+    pub(crate) attempt: u32,
+    /// Whether it succeeded.
+    pub(crate) ok: bool,
+}
+
+/// Every run of every handler, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    entries: Mutex<Vec<Handling>>,
+    written: Notify,
+}
+
+/// How long a flow waits for what must happen. Long, since it is only ever waited out by a flow
+/// that came out otherwise.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Journal {
+    pub(crate) fn write(&self, handling: Handling) {
+        self.entries.lock().push(handling);
+        self.written.notify_waiters();
+    }
+
+    /// The runs for one event.
+    pub(crate) fn of(&self, id: &EventId) -> Vec<Handling> {
+        self.entries.lock().iter().filter(|handling| handling.id == *id).cloned().collect()
+    }
+
+    /// Waits until `enough` of the runs for one event, or until patience ends.
+    pub(crate) async fn wait(&self, id: &EventId, enough: impl Fn(&[Handling]) -> bool) {
+        let waiting = async {
+            loop {
+                let written = self.written.notified();
+                tokio::pin!(written);
+                written.as_mut().enable();
+                if enough(&self.of(id)) {
+                    return;
+                }
+                written.await;
+            }
+        };
+        // Whoever asked compares what is written with what it expected, in time or not.
+        drop(tokio::time::timeout(PATIENCE, waiting).await);
+    }
+}

@@ -1,0 +1,69 @@
+//! The mesh file and its manifests: a person's own, or the example that is built in.
+
+use std::path::Path;
+
+use mesh_core::manifest::{Mesh, MeshFile, ModuleManifest};
+
+use super::DemoError;
+
+const EXAMPLE: &str = "examples/mesh/mesh.toml";
+
+macro_rules! built_in {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../example/", $path)))),*]
+    };
+}
+
+/// The example's files, by their path beside its mesh file.
+const BUILT_IN: &[(&str, &str)] = built_in!["mesh.toml"];
+
+/// Reads and resolves the mesh.
+pub(crate) fn mesh(file: Option<&Path>) -> Result<Mesh, DemoError> {
+    match file {
+        None => resolve(EXAMPLE, |path| built_in(path)),
+        Some(file) => {
+            let folder = file.parent().unwrap_or_else(|| Path::new("")).to_owned();
+            let name = file.display().to_string();
+            let first = file.file_name().map(|name| name.to_string_lossy().into_owned());
+            resolve(&name, move |path| {
+                let full = if path.is_empty() {
+                    folder.join(first.as_deref().unwrap_or_default())
+                } else {
+                    folder.join(path)
+                };
+                std::fs::read_to_string(&full)
+                    .map_err(|source| DemoError::Read { path: full, source })
+            })
+        }
+    }
+}
+
+fn built_in(path: &str) -> Result<String, DemoError> {
+    let path = if path.is_empty() { "mesh.toml" } else { path };
+    BUILT_IN
+        .iter()
+        .find(|(name, _)| *name == path)
+        .map(|(_, text)| (*text).to_owned())
+        .ok_or_else(|| DemoError::Read { path: path.into(), source: std::io::ErrorKind::NotFound.into() })
+}
+
+/// Parses the mesh file and each manifest it names; `read` gives a file by its path beside the mesh
+/// file, which itself is the empty path. All mistakes of all files are collected.
+fn resolve(
+    name: &str,
+    read: impl Fn(&str) -> Result<String, DemoError>,
+) -> Result<Mesh, DemoError> {
+    let file = MeshFile::parse(name, &read("")?).map_err(DemoError::Files)?;
+    let mut problems = Vec::new();
+    let mut manifests = Vec::new();
+    for assignment in &file.assignments {
+        match ModuleManifest::parse(&assignment.manifest, &read(&assignment.manifest)?) {
+            Ok(manifest) => manifests.push(manifest),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(DemoError::Files(problems));
+    }
+    Mesh::resolve(&file, &manifests).map_err(DemoError::Files)
+}

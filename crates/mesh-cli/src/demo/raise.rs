@@ -1,0 +1,212 @@
+//! Raising a mesh: a broker that holds its topology, and each module connected as itself with the
+//! rights that follow from its manifest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_clock::SystemClock;
+use mesh_core::identity::Principal;
+use mesh_core::manifest::{Access, EventPattern, Mesh, ModuleManifest, ToolRef};
+use mesh_core::name::{InstanceName, NodeName, PersonName};
+use mesh_core::permissions::{ModuleGrants, Permissions, PersonGrants};
+use mesh_core::port::{Connection, DriftMode};
+use mesh_core::provision::Consumer;
+use mesh_core::tool::ToolFailure;
+use mesh_core::topology::Topology;
+use mesh_sdk::{Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
+use mesh_transport_mem::DurableBroker;
+use serde::{Deserialize, Serialize};
+
+use super::journal::{Handling, Journal};
+use super::{DemoError, FlowName};
+
+/// A mesh that runs.
+pub(crate) struct Raised {
+    pub(crate) mesh: Mesh,
+    pub(crate) broken: Option<FlowName>,
+    pub(crate) topology: Topology,
+    pub(crate) controller: Connection,
+    pub(crate) modules: BTreeMap<Consumer, Broker>,
+    pub(crate) people: BTreeMap<PersonName, Broker>,
+    pub(crate) journal: Arc<Journal>,
+}
+
+/// The data of the demo's events: which flow an event belongs to, and at whom it is aimed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Note {
+    pub(crate) flow: FlowName,
+    /// The consumer, as text, whose handler is to fail; everybody else's succeeds.
+    pub(crate) fails_at: Option<String>,
+}
+
+/// The answer of every tool in the demo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Echo {
+    pub(crate) tool: String,
+    pub(crate) caller: Option<String>,
+}
+
+/// Short, so that five tries take less than a second.
+const RETRY: RetryPolicy =
+    RetryPolicy { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
+
+pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised, DemoError> {
+    let broker = DurableBroker::new(Arc::new(SystemClock::new()));
+    let name = InstanceName::new("demo")?;
+    let controller =
+        broker.connect(Principal::Controller { name }, Permissions::of_controller())?;
+    let topology = topology(&mesh)?;
+    controller.administration()?.assert(&topology, DriftMode::Report).await?;
+
+    let journal = Arc::new(Journal::default());
+    let mut modules = BTreeMap::new();
+    for instance in mesh.instances() {
+        let Some(assigned) = mesh.module(&instance.module) else { continue };
+        let manifest = &assigned.manifest;
+        let principal =
+            Principal::Module { node: instance.node.clone(), module: instance.module.clone() };
+        let permissions = module_permissions(&instance.node, manifest, broken)?;
+        let connection = broker.connect(principal, permissions)?;
+        let module = Broker::builder(connection)
+            .consumes(EventPattern::minimal_filters(&manifest.consumes))
+            .retry(RETRY)
+            .build();
+        subscribe(&module, &instance, manifest, broken, &journal).await?;
+        serve(&module, manifest, broken).await?;
+        modules.insert(instance, module);
+    }
+    let mut people = BTreeMap::new();
+    for (name, access) in mesh.people() {
+        let grants = match access {
+            Access::Administrator => PersonGrants::Administrator,
+            Access::Tools(tools) => PersonGrants::Tools(pairs(tools)),
+        };
+        let permissions = Permissions::of_person(name, &grants)?;
+        let connection = broker.connect(Principal::Person { name: name.clone() }, permissions)?;
+        people.insert(name.clone(), Broker::builder(connection).build());
+    }
+    Ok(Raised { mesh, broken, topology, controller, modules, people, journal })
+}
+
+/// The streams, and a consumer for each node and each module that consumes.
+fn topology(mesh: &Mesh) -> Result<Topology, DemoError> {
+    let mut topology = Topology::new();
+    for node in mesh.nodes() {
+        topology = topology.with_node(node);
+    }
+    for instance in mesh.instances() {
+        if let Some(assigned) = mesh.module(&instance.module) {
+            let filters = EventPattern::minimal_filters(&assigned.manifest.consumes);
+            topology = topology.with_module(&instance.node, &instance.module, &filters)?;
+        }
+    }
+    Ok(topology)
+}
+
+fn module_permissions(
+    node: &NodeName,
+    manifest: &ModuleManifest,
+    broken: Option<FlowName>,
+) -> Result<Permissions, DemoError> {
+    let grants = ModuleGrants {
+        emits: manifest.emits.clone(),
+        consumes: !manifest.consumes.is_empty(),
+        calls: pairs(&manifest.calls),
+        tools: manifest.tools.iter().map(|tool| tool.name.clone()).collect(),
+        provides: !manifest.provides.is_empty(),
+    };
+    let permissions = Permissions::of_module(node, &manifest.name, &grants)?;
+    Ok(match broken {
+        Some(FlowName::Refused) => permissions.and(Permissions::everything()),
+        _ => permissions,
+    })
+}
+
+fn pairs(tools: &[ToolRef]) -> Vec<(mesh_core::name::ModuleName, mesh_core::name::ToolName)> {
+    tools.iter().map(|tool| (tool.module.clone(), tool.tool.clone())).collect()
+}
+
+async fn subscribe(
+    module: &Broker,
+    instance: &Consumer,
+    manifest: &ModuleManifest,
+    broken: Option<FlowName>,
+    journal: &Arc<Journal>,
+) -> Result<(), DemoError> {
+    for filter in EventPattern::minimal_filters(&manifest.consumes) {
+        let (at, journal) = (instance.clone(), Arc::clone(journal));
+        module
+            .subscribe(filter, move |event| {
+                let (at, journal) = (at.clone(), Arc::clone(&journal));
+                async move { react(&at, broken, &journal, &event) }
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+/// What every handler of the demo does: fails where the event says so, and writes down what it did.
+fn react(
+    at: &Consumer,
+    broken: Option<FlowName>,
+    journal: &Journal,
+    event: &ReceivedEvent,
+) -> Result<(), HandlerError> {
+    let note: Note = event.decode()?;
+    if broken == Some(FlowName::Events) && note.flow == FlowName::Events {
+        return Ok(());
+    }
+    let aimed = note.fails_at.as_deref() == Some(&at.to_string());
+    let fails = aimed
+        && broken != Some(note.flow)
+        && match note.flow {
+            FlowName::Retry => event.attempt == 1,
+            FlowName::DeadLetter => true,
+            _ => false,
+        };
+    journal.write(Handling {
+        at: at.clone(),
+        id: event.event.id().clone(),
+        attempt: event.attempt,
+        ok: !fails,
+    });
+    if fails { Err(HandlerError::retry("the demo asked for a failure")) } else { Ok(()) }
+}
+
+async fn serve(
+    module: &Broker,
+    manifest: &ModuleManifest,
+    broken: Option<FlowName>,
+) -> Result<(), DemoError> {
+    if broken == Some(FlowName::Calls) {
+        return Ok(());
+    }
+    for tool in &manifest.tools {
+        let called = format!("{}.{}", manifest.name, tool.name);
+        module
+            .handle(tool.name.clone(), move |call: ToolCall| {
+                let tool = called.clone();
+                let caller = call.caller.map(|caller| caller.to_string());
+                async move { Ok::<_, ToolFailure>(Echo { tool, caller }) }
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+impl Raised {
+    /// Leaves in good order: modules and people first, the controller last.
+    pub(crate) async fn close(&self) -> Closed {
+        let timeout = Duration::from_secs(2);
+        let mut total = Closed::default();
+        for broker in self.modules.values().chain(self.people.values()) {
+            let closed = broker.close(timeout).await;
+            total.finished += closed.finished;
+            total.released += closed.released;
+            total.lost += closed.lost;
+        }
+        self.controller.transport().close(timeout).await;
+        total
+    }
+}
