@@ -72,7 +72,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-
     /// The value, unless it is absent or `null`.
     pub(crate) fn value(&self, name: &str) -> Option<&'a RawValue> {
         let (_, value) = self.fields.iter().find(|(key, _)| key == name)?;
