@@ -4,6 +4,7 @@ pub mod credential;
 pub mod event;
 pub mod identity;
 pub mod json;
+pub mod manifest;
 pub mod message;
 pub mod name;
 mod percent;

@@ -134,8 +134,8 @@ impl Event {
         &self.id
     }
 
-    /// The module that says it emitted the event. A claim until [`verify_source`]
-    /// (Self::verify_source) has compared it with the subject.
+    /// The module that says it emitted the event: a claim until
+    /// [`verify_source`](Self::verify_source) has compared it with the subject.
     #[must_use]
     pub fn source(&self) -> &ModuleName {
         &self.source

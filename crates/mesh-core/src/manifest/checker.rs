@@ -1,0 +1,101 @@
+//! Collects the mistakes of one file.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::Hash;
+use std::str::FromStr;
+
+use super::source::Source;
+use super::{Problem, ProblemKind, Severity};
+
+pub(super) struct Checker {
+    source: Source,
+    problems: Vec<Problem>,
+}
+
+impl Checker {
+    pub(super) fn new(source: Source) -> Self {
+        Self {
+            source,
+            problems: Vec::new(),
+        }
+    }
+
+    pub(super) fn error(&mut self, path: &str, kind: impl Into<ProblemKind>) {
+        let problem = self.source.problem(Severity::Error, path, kind.into());
+        self.problems.push(problem);
+    }
+
+    /// The value, unless it is a mistake.
+    pub(super) fn ok<T, E: Into<ProblemKind>>(
+        &mut self,
+        path: &str,
+        result: Result<T, E>,
+    ) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(kind) => {
+                self.error(path, kind);
+                None
+            }
+        }
+    }
+
+    pub(super) fn parsed<T: FromStr>(&mut self, path: &str, text: &str) -> Option<T>
+    where
+        T::Err: Into<ProblemKind>,
+    {
+        self.ok(path, text.parse())
+    }
+
+    /// The items of an array of texts; those that are a mistake are left out.
+    pub(super) fn all_parsed<T>(&mut self, path: &str, texts: &[String]) -> Vec<T>
+    where
+        T: FromStr + Eq + Hash,
+        T::Err: Into<ProblemKind>,
+    {
+        let items = texts.iter().enumerate();
+        let parsed: Vec<(String, T)> = items
+            .filter_map(|(index, text)| {
+                let path = format!("{path}[{index}]");
+                let value = self.parsed(&path, text)?;
+                Some((path, value))
+            })
+            .collect();
+        self.no_duplicates(parsed.iter().map(|(path, value)| (path.clone(), value)));
+        parsed.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// Reports each value that an earlier path has too.
+    pub(super) fn no_duplicates<T: Eq + Hash>(
+        &mut self,
+        values: impl IntoIterator<Item = (impl Display, T)>,
+    ) {
+        let mut first = HashMap::new();
+        for (path, value) in values {
+            let path = path.to_string();
+            if let Some(earlier) = first.get(&value) {
+                let earlier: &String = earlier;
+                self.error(&path, ProblemKind::Duplicate(earlier.clone()));
+            } else {
+                first.insert(value, path);
+            }
+        }
+    }
+
+    pub(super) fn not_empty(&mut self, path: &str, text: &str) {
+        if text.trim().is_empty() {
+            self.error(path, ProblemKind::Empty);
+        }
+    }
+
+    /// The file's places, if it has no mistake.
+    pub(super) fn finish(self) -> Result<Source, Vec<Problem>> {
+        if self.problems.is_empty() {
+            return Ok(self.source);
+        }
+        let mut problems = self.problems;
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        Err(problems)
+    }
+}

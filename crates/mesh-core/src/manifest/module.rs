@@ -1,0 +1,239 @@
+use serde::Deserialize;
+
+use super::checker::Checker;
+use super::source::Source;
+use super::{EventPattern, Problem, ProblemKind, Tool, ToolRef, tool};
+use crate::name::{EventName, ModuleName, ProvisionName, ToolName};
+use crate::provision::is_reserved_tool;
+use crate::subject::MAX_SUBJECT_BYTES;
+
+/// What a module says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModuleManifest {
+    /// Its name.
+    pub name: ModuleName,
+    /// Its version; any text.
+    pub version: String,
+    /// The events it emits, under its own name.
+    pub emits: Vec<EventName>,
+    /// The events it consumes.
+    pub consumes: Vec<EventPattern>,
+    /// The tools it calls.
+    pub calls: Vec<ToolRef>,
+    /// The tools it serves.
+    pub tools: Vec<Tool>,
+    /// What it gives others instances of.
+    pub provides: Vec<Provision>,
+    /// What it needs an instance of.
+    pub requires: Vec<Requirement>,
+    pub(super) source: Source,
+}
+
+/// Something that a module provides to each consumer that requires it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Provision {
+    /// What.
+    pub name: ProvisionName,
+    /// The fields that a consumer's credential has, exactly.
+    pub credential: Vec<String>,
+}
+
+/// Something that a module requires an instance of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Requirement {
+    /// What.
+    pub provision: ProvisionName,
+    /// Whose, where several modules provide it.
+    pub from: Option<ModuleName>,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawModule {
+    name: String,
+    version: String,
+    #[serde(default)]
+    emits: Vec<String>,
+    #[serde(default)]
+    consumes: Vec<String>,
+    #[serde(default)]
+    calls: Vec<String>,
+    #[serde(default)]
+    tools: Vec<RawTool>,
+    #[serde(default)]
+    provides: Vec<RawProvision>,
+    #[serde(default)]
+    requires: Vec<RawRequirement>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTool {
+    name: String,
+    description: String,
+    input: Option<toml::Table>,
+    output: Option<toml::Table>,
+    #[serde(default)]
+    repeatable: bool,
+    timeout: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawProvision {
+    name: String,
+    credential: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRequirement {
+    provision: String,
+    from: Option<String>,
+}
+
+impl ModuleManifest {
+    /// Reads a manifest; `file` is what problems call it.
+    ///
+    /// # Errors
+    /// Every [`Problem`] that could be found, in the file's order.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Problem>> {
+        let (source, raw) = Source::read::<RawModule>(file, text)?;
+        let mut checker = Checker::new(source);
+        let name: Option<ModuleName> = checker.parsed("name", &raw.name);
+        checker.not_empty("version", &raw.version);
+        let emits = checker.all_parsed("emits", &raw.emits);
+        emitted_subjects_fit(&mut checker, &raw);
+        let consumes = checker.all_parsed("consumes", &raw.consumes);
+        let calls = called_tools(&mut checker, "calls", &raw.calls);
+        let tools = tools(&mut checker, raw.tools);
+        let provides = provides(&mut checker, &raw.provides);
+        let requires = requires(&mut checker, &raw.requires);
+        let source = checker.finish()?;
+        // A name that is a mistake has been reported, so `finish` has returned.
+        let name = name.ok_or_else(Vec::new)?;
+        Ok(Self {
+            name,
+            version: raw.version,
+            emits,
+            consumes,
+            calls,
+            tools,
+            provides,
+            requires,
+            source,
+        })
+    }
+
+    /// The file's name, as it was given to [`parse`](Self::parse).
+    #[must_use]
+    pub fn file(&self) -> &str {
+        self.source.file()
+    }
+
+    /// The tool of this name.
+    #[must_use]
+    pub fn tool(&self, name: &ToolName) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == *name)
+    }
+}
+
+/// A module's and an event's name can each be legal and their subject too long.
+fn emitted_subjects_fit(checker: &mut Checker, raw: &RawModule) {
+    for (index, event) in raw.emits.iter().enumerate() {
+        let length = "mesh.events.".len() + raw.name.len() + 1 + event.len();
+        if length > MAX_SUBJECT_BYTES && EventName::new(event).is_ok() {
+            checker.error(
+                &format!("emits[{index}]"),
+                ProblemKind::SubjectTooLong(length),
+            );
+        }
+    }
+}
+
+/// References to tools that a module or a person calls.
+pub(super) fn called_tools(checker: &mut Checker, path: &str, texts: &[String]) -> Vec<ToolRef> {
+    let calls: Vec<ToolRef> = checker.all_parsed(path, texts);
+    for (index, text) in texts.iter().enumerate() {
+        let tool = text.split_once('.').map_or("", |(_, tool)| tool);
+        if is_reserved_tool(tool) {
+            checker.error(&format!("{path}[{index}]"), ProblemKind::ControllersTool);
+        }
+    }
+    calls
+}
+
+fn tools(checker: &mut Checker, raw: Vec<RawTool>) -> Vec<Tool> {
+    let names = raw.iter().map(|tool| tool.name.clone()).enumerate();
+    checker.no_duplicates(names.map(|(index, name)| (format!("tools[{index}].name"), name)));
+    let tools = raw.into_iter().enumerate();
+    tools
+        .filter_map(|(index, raw)| {
+            let at = |field: &str| format!("tools[{index}].{field}");
+            let name: Option<ToolName> = checker.parsed(&at("name"), &raw.name);
+            if is_reserved_tool(&raw.name) {
+                checker.error(&at("name"), ProblemKind::ControllersTool);
+            }
+            checker.not_empty(&at("description"), &raw.description);
+            let input = checker.ok(&at("input"), tool::input_schema(raw.input));
+            let output = raw.output.map(tool::output_schema).transpose();
+            let output = checker.ok(&at("output"), output);
+            let timeout = raw.timeout.as_deref().map(tool::timeout).transpose();
+            let timeout = checker.ok(&at("timeout"), timeout);
+            Some(Tool {
+                name: name?,
+                description: raw.description,
+                input: input?,
+                output: output?,
+                repeatable: raw.repeatable,
+                timeout: timeout?.unwrap_or(tool::DEFAULT_TIMEOUT),
+            })
+        })
+        .collect()
+}
+
+fn provides(checker: &mut Checker, raw: &[RawProvision]) -> Vec<Provision> {
+    let names = raw.iter().map(|provision| &provision.name).enumerate();
+    checker.no_duplicates(names.map(|(index, name)| (format!("provides[{index}].name"), name)));
+    let provisions = raw.iter().enumerate();
+    provisions
+        .filter_map(|(index, raw)| {
+            let name = checker.parsed(&format!("provides[{index}].name"), &raw.name);
+            let fields = || raw.credential.iter().enumerate();
+            let at = |field: usize| format!("provides[{index}].credential[{field}]");
+            checker.no_duplicates(fields().map(|(field, name)| (at(field), name)));
+            for (field, name) in fields() {
+                checker.not_empty(&at(field), name);
+            }
+            Some(Provision {
+                name: name?,
+                credential: raw.credential.clone(),
+            })
+        })
+        .collect()
+}
+
+fn requires(checker: &mut Checker, raw: &[RawRequirement]) -> Vec<Requirement> {
+    let names = raw
+        .iter()
+        .map(|requirement| &requirement.provision)
+        .enumerate();
+    let at = |index: usize, field: &str| format!("requires[{index}].{field}");
+    checker.no_duplicates(names.map(|(index, name)| (at(index, "provision"), name)));
+    let requirements = raw.iter().enumerate();
+    requirements
+        .filter_map(|(index, raw)| {
+            let provision = checker.parsed(&at(index, "provision"), &raw.provision);
+            let from = raw.from.as_deref().map(str::parse).transpose();
+            let from = checker.ok(&at(index, "from"), from);
+            Some(Requirement {
+                provision: provision?,
+                from: from?,
+            })
+        })
+        .collect()
+}

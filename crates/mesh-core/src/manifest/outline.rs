@@ -1,0 +1,92 @@
+//! Where each field of a TOML file is.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Every field's path and the bytes it takes: from its key, or from itself in an array, to its end.
+pub(super) struct Outline(Vec<Entry>);
+
+struct Entry {
+    path: String,
+    span: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Outline {
+    pub(super) fn of(table: &DeTable<'_>) -> Self {
+        let mut outline = Self(Vec::new());
+        outline.table("", table);
+        outline
+    }
+
+    /// The longest path whose bytes hold this offset; empty for none.
+    pub(super) fn path_at(&self, offset: usize) -> &str {
+        let holding = self.0.iter().filter(|entry| entry.span.contains(&offset));
+        holding
+            .max_by_key(|entry| entry.path.len())
+            .map_or("", |entry| &entry.path)
+    }
+
+    /// The path of the value that takes exactly these bytes; empty for the whole file.
+    pub(super) fn path_of(&self, value: &Range<usize>) -> &str {
+        let entry = self.0.iter().find(|entry| entry.value == *value);
+        entry.map_or("", |entry| &entry.path)
+    }
+
+    /// Every path and where its value begins.
+    pub(super) fn into_offsets(self) -> impl Iterator<Item = (String, usize)> {
+        self.0
+            .into_iter()
+            .map(|entry| (entry.path, entry.value.start))
+    }
+
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let dot = if prefix.is_empty() { "" } else { "." };
+            let path = format!("{prefix}{dot}{}", key.get_ref());
+            // The header of a later part of a table may stand before the table's own key.
+            let start = key.span().start.min(value.span().start);
+            self.value(path, start, value);
+        }
+    }
+
+    fn value(&mut self, path: String, start: usize, value: &Spanned<DeValue<'_>>) {
+        let span = value.span();
+        match value.get_ref() {
+            DeValue::Table(table) => self.table(&path, table),
+            DeValue::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.value(format!("{path}[{index}]"), item.span().start, item);
+                }
+            }
+            _ => {}
+        }
+        self.0.push(Entry {
+            path,
+            span: start..span.end,
+            value: span,
+        });
+    }
+}
+
+/// Takes out the key that begins at `offset`; whether there was one.
+pub(super) fn remove_key(table: &mut DeTable<'_>, offset: usize) -> bool {
+    let key = table.keys().find(|key| key.span().start == offset).cloned();
+    if let Some(key) = key {
+        return table.remove(&key).is_some();
+    }
+    let mut values = table.iter_mut().map(|(_, value)| value.get_mut());
+    values.any(|value| remove_from(value, offset))
+}
+
+fn remove_from(value: &mut DeValue<'_>, offset: usize) -> bool {
+    match value {
+        DeValue::Table(table) => remove_key(table, offset),
+        DeValue::Array(items) => items
+            .iter_mut()
+            .any(|item| remove_from(item.get_mut(), offset)),
+        _ => false,
+    }
+}

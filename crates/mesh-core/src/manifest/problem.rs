@@ -1,0 +1,160 @@
+use std::fmt;
+use std::sync::Arc;
+
+use super::{PatternError, SchemaError, ToolRefError};
+use crate::name::NameError;
+
+/// A mistake in a manifest or a mesh file, or between them.
+///
+/// Shown as `file:line:column: error: field: what (hint)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Whether the mesh can be used all the same.
+    pub severity: Severity,
+    /// The file, as its reader named it.
+    pub file: Arc<str>,
+    /// The field's path in the file, such as `tools[1].timeout`; empty for the whole file.
+    pub field: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub kind: ProblemKind,
+}
+
+/// How bad a [`Problem`] is. Exhaustive on purpose: there is no third way to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The mesh is refused.
+    Error,
+    /// The mesh can be used; something in it may not be meant.
+    Warning,
+}
+
+/// What is wrong in a manifest or a mesh file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// More than [`MAX_FILE_BYTES`](super::MAX_FILE_BYTES).
+    #[error("{0} bytes long, at most {max} are allowed", max = super::MAX_FILE_BYTES)]
+    TooLarge(usize),
+    /// Not TOML; the parser's words.
+    #[error("not TOML: {0}")]
+    Syntax(String),
+    /// A key that this file does not have, a key that is missing, or a value of another type.
+    #[error("{0}")]
+    Shape(String),
+    /// Not a name.
+    #[error("{0}")]
+    Name(#[from] NameError),
+    /// Not a pattern of events.
+    #[error("{0}")]
+    Pattern(#[from] PatternError),
+    /// Not `<module>.<tool>`.
+    #[error("{0}")]
+    ToolRef(#[from] ToolRefError),
+    /// Not a JSON Schema that a tool can have.
+    #[error("{0}")]
+    Schema(#[from] SchemaError),
+    /// Not a time that a tool can take.
+    #[error("not a duration from 1 ms to 1 h")]
+    Timeout,
+    /// No text where some is wanted.
+    #[error("empty")]
+    Empty,
+    /// The same as an earlier field.
+    #[error("given already by {0}")]
+    Duplicate(String),
+    /// An event whose subject would be longer than a subject can be.
+    #[error("its subject would be {0} bytes long, at most {max} are allowed", max = crate::subject::MAX_SUBJECT_BYTES)]
+    SubjectTooLong(usize),
+    /// A tool that only the controller calls.
+    #[error("only the controller calls this tool")]
+    ControllersTool,
+    /// A person with both or neither of `administrator = true` and `tools`.
+    #[error("either `administrator = true` or `tools` is wanted")]
+    Access,
+    /// An assignment to a node that the mesh doesn't have.
+    #[error("no such node")]
+    UnknownNode,
+    /// An assignment of a module that no manifest is called after.
+    #[error("no manifest has this name")]
+    UnknownModule,
+    /// A manifest of a module that the mesh file doesn't have.
+    #[error("the mesh file has no such module")]
+    UnassignedManifest,
+    /// Two manifests of one name.
+    #[error("{0} has this name already")]
+    ModuleTwice(Arc<str>),
+    /// A call or a grant of a tool that no module has.
+    #[error("no module has this tool")]
+    UnknownTool,
+    /// A tool that is called, of a module that runs nowhere.
+    #[error("the module with this tool is assigned to no node")]
+    NobodyServes,
+    /// A module that runs nowhere.
+    #[error("assigned to no node")]
+    Nowhere,
+    /// A pattern that no module's events match.
+    #[error("no module emits such an event")]
+    NobodyEmits,
+    /// An event that no module's patterns match.
+    #[error("no module consumes this event")]
+    NobodyConsumes,
+    /// A requirement that no module meets.
+    #[error("no module provides this")]
+    NobodyProvides,
+    /// A requirement that several modules meet, without saying which is meant.
+    #[error("several modules provide this: {0}")]
+    SeveralProvide(String),
+}
+
+impl ProblemKind {
+    /// What to do about it, where that is not plain.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Pattern(PatternError::OneToken) => {
+                "a pattern is <module>.<event>; for all events of a module write `mail.>`"
+            }
+            Self::Pattern(PatternError::HashNotLast { .. }) => {
+                "`#` is AMQP's; write `*` for one word or a last `>` for the rest"
+            }
+            Self::Timeout => "write it as `30s` or `1m 30s`",
+            Self::ControllersTool => "`provides` and `requires` are enough",
+            Self::Access => "give one of the two",
+            Self::UnknownNode => "list it under `nodes`",
+            Self::UnknownModule => "`module` must equal `name` in the manifest",
+            Self::UnassignedManifest => "add it to `assignments`; `nodes = []` runs it nowhere",
+            Self::SeveralProvide(_) => "say which with `from`",
+            Self::SubjectTooLong(_) => "shorten the event's name",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(
+            f,
+            "{}:{}:{}: {severity}: ",
+            self.file, self.line, self.column
+        )?;
+        if !self.field.is_empty() {
+            write!(f, "{}: ", self.field)?;
+        }
+        write!(f, "{}", self.kind)?;
+        match self.kind.hint() {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}

@@ -1,0 +1,187 @@
+//! What no single file can show.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::{
+    Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Severity, ToolRef,
+};
+use crate::name::ModuleName;
+
+impl Mesh {
+    /// Puts a mesh file and its modules' manifests together. An assignment finds its manifest by
+    /// the module's name; `manifests` are those at the paths that the assignments give.
+    ///
+    /// # Errors
+    /// Every [`Problem`], warnings included, where at least one of them is an error.
+    pub fn resolve(file: &MeshFile, manifests: &[ModuleManifest]) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let by_name = by_name(manifests, &mut problems);
+        let assigned: HashSet<&ModuleName> = file.assignments.iter().map(|a| &a.module).collect();
+        for manifest in by_name.values().filter(|m| !assigned.contains(&m.name)) {
+            problems.push(error(manifest, "name", ProblemKind::UnassignedManifest));
+        }
+        let mesh = Self {
+            nodes: file.nodes.clone(),
+            modules: modules(file, &by_name, &mut problems),
+            people: file
+                .people
+                .iter()
+                .map(|person| (person.name.clone(), person.access.clone()))
+                .collect(),
+            warnings: Vec::new(),
+        };
+        for module in mesh.modules() {
+            mesh.check_events(&module.manifest, &mut problems);
+            mesh.check_calls(&module.manifest, &mut problems);
+            mesh.check_requirements(&module.manifest, &mut problems);
+        }
+        mesh.check_people(file, &mut problems);
+        problems.sort_by(|a, b| {
+            let key = |p: &Problem| (p.severity, Arc::clone(&p.file), p.line, p.column);
+            key(a).cmp(&key(b))
+        });
+        if problems.iter().any(|p| p.severity == Severity::Error) {
+            return Err(problems);
+        }
+        Ok(Self {
+            warnings: problems,
+            ..mesh
+        })
+    }
+
+    fn check_events(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
+        let all = || self.modules().map(|module| &module.manifest);
+        for (index, event) in manifest.emits.iter().enumerate() {
+            let mut patterns = all().flat_map(|other| &other.consumes);
+            if !patterns.any(|pattern| pattern.matches(&manifest.name, event)) {
+                let field = format!("emits[{index}]");
+                problems.push(warning(manifest, &field, ProblemKind::NobodyConsumes));
+            }
+        }
+        for (index, pattern) in manifest.consumes.iter().enumerate() {
+            let mut emitted = all().flat_map(|other| other.emits.iter().map(|e| (&other.name, e)));
+            if !emitted.any(|(module, event)| pattern.matches(module, event)) {
+                let field = format!("consumes[{index}]");
+                problems.push(warning(manifest, &field, ProblemKind::NobodyEmits));
+            }
+        }
+    }
+
+    fn check_calls(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
+        for (index, call) in manifest.calls.iter().enumerate() {
+            if let Some((severity, kind)) = self.unserved(call) {
+                let field = format!("calls[{index}]");
+                problems.push(manifest.source.problem(severity, &field, kind));
+            }
+        }
+    }
+
+    fn check_people(&self, file: &MeshFile, problems: &mut Vec<Problem>) {
+        for (person, who) in file.people.iter().enumerate() {
+            let Access::Tools(tools) = &who.access else {
+                continue;
+            };
+            for (index, tool) in tools.iter().enumerate() {
+                if let Some((severity, kind)) = self.unserved(tool) {
+                    let field = format!("people[{person}].tools[{index}]");
+                    problems.push(file.source.problem(severity, &field, kind));
+                }
+            }
+        }
+    }
+
+    fn unserved(&self, tool: &ToolRef) -> Option<(Severity, ProblemKind)> {
+        if self.tool(tool).is_none() {
+            Some((Severity::Error, ProblemKind::UnknownTool))
+        } else if !self.is_served(tool) {
+            Some((Severity::Warning, ProblemKind::NobodyServes))
+        } else {
+            None
+        }
+    }
+
+    fn check_requirements(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
+        for (index, requirement) in manifest.requires.iter().enumerate() {
+            let all: Vec<&ModuleName> = self
+                .providers(&requirement.provision)
+                .map(|module| &module.manifest.name)
+                .collect();
+            let kind = match (&requirement.from, all.as_slice()) {
+                (Some(from), _) if all.contains(&from) => continue,
+                (None, [_]) => continue,
+                (Some(_), _) | (None, []) => ProblemKind::NobodyProvides,
+                (None, several) => {
+                    let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
+                    ProblemKind::SeveralProvide(names.join(", "))
+                }
+            };
+            problems.push(error(manifest, &format!("requires[{index}]"), kind));
+        }
+    }
+}
+
+fn by_name<'a>(
+    manifests: &'a [ModuleManifest],
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<&'a ModuleName, &'a ModuleManifest> {
+    let mut by_name: BTreeMap<&ModuleName, &ModuleManifest> = BTreeMap::new();
+    for manifest in manifests {
+        match by_name.get(&manifest.name) {
+            Some(first) => {
+                let kind = ProblemKind::ModuleTwice(Arc::clone(first.source.file()));
+                problems.push(error(manifest, "name", kind));
+            }
+            None => {
+                by_name.insert(&manifest.name, manifest);
+            }
+        }
+    }
+    by_name
+}
+
+fn modules(
+    file: &MeshFile,
+    manifests: &BTreeMap<&ModuleName, &ModuleManifest>,
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<ModuleName, AssignedModule> {
+    let mut modules = BTreeMap::new();
+    for (index, assignment) in file.assignments.iter().enumerate() {
+        let path = format!("assignments[{index}]");
+        let mut push = |severity, field: &str, kind| {
+            let field = format!("{path}.{field}");
+            problems.push(file.source.problem(severity, &field, kind));
+        };
+        for (node, name) in assignment.nodes.iter().enumerate() {
+            if !file.nodes.contains(name) {
+                push(
+                    Severity::Error,
+                    &format!("nodes[{node}]"),
+                    ProblemKind::UnknownNode,
+                );
+            }
+        }
+        if assignment.nodes.is_empty() {
+            push(Severity::Warning, "nodes", ProblemKind::Nowhere);
+        }
+        match manifests.get(&assignment.module) {
+            None => push(Severity::Error, "module", ProblemKind::UnknownModule),
+            Some(&manifest) => {
+                let module = AssignedModule {
+                    manifest: manifest.clone(),
+                    nodes: assignment.nodes.clone(),
+                };
+                modules.insert(assignment.module.clone(), module);
+            }
+        }
+    }
+    modules
+}
+
+fn error(manifest: &ModuleManifest, field: &str, kind: ProblemKind) -> Problem {
+    manifest.source.problem(Severity::Error, field, kind)
+}
+
+fn warning(manifest: &ModuleManifest, field: &str, kind: ProblemKind) -> Problem {
+    manifest.source.problem(Severity::Warning, field, kind)
+}

@@ -1,0 +1,98 @@
+use super::*;
+
+#[test]
+fn a_mesh_files_mistakes_are_reported_at_once() {
+    let problems = mesh_refused(
+        r#"
+nodes = [{ name = "n1" }, { name = "n1" }, { name = "mesh" }]
+assignments = [{ module = "mail", manifest = "", nodes = ["n1", "n1"] }, { module = "mail", manifest = "x", nodes = [] }]
+[[people]]
+name = "alice"
+[[people]]
+name = "alice"
+administrator = true
+tools = []
+[[people]]
+name = "bob"
+tools = ["mail.provision_grant"]
+"#,
+    );
+    assert_eq!(
+        problems,
+        [
+            "mesh.toml:2:36: error: nodes[1].name: given already by nodes[0].name",
+            "mesh.toml:2:53: error: nodes[2].name: node name: reserved by the mesh",
+            "mesh.toml:3:46: error: assignments[0].manifest: empty",
+            "mesh.toml:3:65: error: assignments[0].nodes[1]: given already by assignments[0].nodes[0]",
+            "mesh.toml:3:85: error: assignments[1].module: given already by assignments[0].module",
+            "mesh.toml:4:1: error: people[0]: either `administrator = true` or `tools` is wanted (give one of the two)",
+            "mesh.toml:6:1: error: people[1]: either `administrator = true` or `tools` is wanted (give one of the two)",
+            "mesh.toml:7:8: error: people[1].name: given already by people[0].name",
+            "mesh.toml:12:10: error: people[2].tools[0]: only the controller calls this tool (`provides` and `requires` are enough)",
+        ]
+    );
+}
+
+const MESH: &str = r#"
+nodes = [{ name = "n1" }]
+assignments = [
+  { module = "a", manifest = "a.toml", nodes = ["n1", "n2"] },
+  { module = "b", manifest = "b.toml", nodes = [] },
+  { module = "c", manifest = "c.toml", nodes = ["n1"] },
+]
+people = [{ name = "p", tools = ["a.t", "b.t", "z.t"] }]
+"#;
+
+#[test]
+fn what_no_single_file_shows_is_found_between_them() {
+    let tool = "tools = [{ name = \"t\", description = \"T\" }]";
+    let parse = |file: &str, text: &str| ModuleManifest::parse(file, text).unwrap();
+    let a = "name = \"a\"\nversion = \"1\"\nemits = [\"x\"]\nconsumes = [\"b.y\", \"c.>\"]\ncalls = [\"b.t\", \"b.u\"]\nrequires = [{ provision = \"p\" }, { provision = \"q\" }, { provision = \"p\", from = \"c\" }]\n";
+    let a = a.replace(", { provision = \"p\", from = \"c\" }", "");
+    let a = parse("a.toml", &format!("{a}{tool}"));
+    let b = "name = \"b\"\nversion = \"1\"\nemits = [\"y\"]\nprovides = [{ name = \"p\", credential = [] }]\nrequires = [{ provision = \"p\", from = \"a\" }]\n";
+    let b = parse("b.toml", &format!("{b}{tool}"));
+    let twice = parse("b2.toml", "name = \"b\"\nversion = \"1\"");
+    let d = parse("d.toml", "name = \"d\"\nversion = \"1\"");
+    let problems = Mesh::resolve(&mesh_file(MESH), &[a, b, twice, d]).unwrap_err();
+    assert_eq!(
+        shown(&problems),
+        [
+            "a.toml:5:17: error: calls[1]: no module has this tool",
+            "a.toml:6:34: error: requires[1]: no module provides this",
+            "b.toml:5:13: error: requires[0]: no module provides this",
+            "b2.toml:1:8: error: name: b.toml has this name already",
+            "d.toml:1:8: error: name: the mesh file has no such module (add it to `assignments`; `nodes = []` runs it nowhere)",
+            "mesh.toml:4:55: error: assignments[0].nodes[1]: no such node (list it under `nodes`)",
+            "mesh.toml:6:14: error: assignments[2].module: no manifest has this name (`module` must equal `name` in the manifest)",
+            "mesh.toml:8:48: error: people[0].tools[2]: no module has this tool",
+            "a.toml:3:10: warning: emits[0]: no module consumes this event",
+            "a.toml:4:20: warning: consumes[1]: no module emits such an event",
+            "a.toml:5:10: warning: calls[0]: the module with this tool is assigned to no node",
+            "mesh.toml:5:48: warning: assignments[1].nodes: assigned to no node",
+            "mesh.toml:8:41: warning: people[0].tools[1]: the module with this tool is assigned to no node",
+        ]
+    );
+}
+
+#[test]
+fn a_requirement_that_several_meet_says_whose() {
+    let parse = |file: &str, text: &str| ModuleManifest::parse(file, text).unwrap();
+    let provider = |name: &str| {
+        let text = format!(
+            "name = \"{name}\"\nversion = \"1\"\nprovides = [{{ name = \"p\", credential = [] }}]"
+        );
+        parse(name, &text)
+    };
+    let mesh = mesh_file(&MESH.replace(", \"n2\"", "").replace("people", "#"));
+    let resolve = |from: &str| {
+        let c =
+            format!("name = \"c\"\nversion = \"1\"\nrequires = [{{ provision = \"p\"{from} }}]");
+        Mesh::resolve(&mesh, &[provider("a"), provider("b"), parse("c.toml", &c)])
+    };
+    assert!(resolve(", from = \"b\"").is_ok());
+    assert_eq!(
+        resolve("").unwrap_err()[0].to_string(),
+        "c.toml:3:13: error: requires[0]: several modules provide this: a, b (say which with `from`)"
+    );
+}

@@ -1,0 +1,190 @@
+mod between_files;
+mod pattern;
+mod schema;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn module(text: &str) -> ModuleManifest {
+    match ModuleManifest::parse("m.toml", text) {
+        Ok(manifest) => manifest,
+        Err(problems) => panic!("{problems:#?}"),
+    }
+}
+
+fn mesh_file(text: &str) -> MeshFile {
+    match MeshFile::parse("mesh.toml", text) {
+        Ok(file) => file,
+        Err(problems) => panic!("{problems:#?}"),
+    }
+}
+
+fn shown(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(ToString::to_string).collect()
+}
+
+fn refused(text: &str) -> Vec<String> {
+    shown(&ModuleManifest::parse("m.toml", text).unwrap_err())
+}
+
+fn mesh_refused(text: &str) -> Vec<String> {
+    shown(&MeshFile::parse("mesh.toml", text).unwrap_err())
+}
+
+#[test]
+fn every_unknown_key_is_refused_with_line_and_column() {
+    let text = "name = \"mail\"\nversion = \"1\"\nemit = []\n\n[[tools]]\nname = \"a\"\ndescription = \"b\"\n  repeat = true\n";
+    let problems = refused(text);
+    assert_eq!(problems.len(), 2, "{problems:#?}");
+    assert!(
+        problems[0]
+            .starts_with("m.toml:3:1: error: emit: unknown field `emit`, expected one of `name`")
+    );
+    assert!(problems[1].starts_with("m.toml:8:3: error: tools[0].repeat: unknown field `repeat`"));
+}
+
+#[test]
+fn a_wrong_shape_is_refused_where_it_is() {
+    assert_eq!(
+        refused("name = 5\nversion = \"1\""),
+        ["m.toml:1:8: error: name: invalid type: integer `5`, expected a string"]
+    );
+    assert_eq!(
+        refused("version = \"1\""),
+        ["m.toml:1:1: error: name: missing field `name`"]
+    );
+    let text = "name = \"a\"\nversion = \"1\"\n[[tools]]\nname = \"é\"\ndescription = \"d\"\n[[tools]]\ndescription = \"x\"";
+    let problems = refused(text);
+    assert!(
+        problems[0].contains("6:1: error: tools[1].name: missing field `name`"),
+        "{problems:?}"
+    );
+    let problems = refused("name = mail\nversion = \"1\"\nemits = [a, b]\n= 5");
+    let places: Vec<&str> = problems.iter().map(|p| &p[..11]).collect();
+    assert_eq!(
+        places,
+        ["m.toml:1:8:", "m.toml:3:10", "m.toml:3:13", "m.toml:4:1:"]
+    );
+    assert!(
+        problems[0].contains("1:8: error: not TOML: "),
+        "{problems:?}"
+    );
+    let large = " ".repeat(MAX_FILE_BYTES + 1);
+    assert_eq!(
+        refused(&large),
+        ["m.toml:1:1: error: 1048577 bytes long, at most 1048576 are allowed"]
+    );
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let text = r#"
+name = "Mail"
+version = " "
+emits = ["a b", "ok", "ok", "a.*"]
+consumes = ["ledger", "a.#.b", "x.>.y", "Led.x", "ledger.a b"]
+calls = ["ledger", "ledger.provision_grant", "le dger.x", "ledger.x."]
+requires = [{ provision = "db", from = "dead" }, { provision = "db" }]
+
+[[tools]]
+name = "provision_withdraw"
+description = ""
+timeout = "0s"
+input = { type = "string" }
+
+[[tools]]
+name = "x"
+description = "x"
+timeout = "2h"
+output = { since = 2026-01-01, top = nan }
+
+[[provides]]
+name = "d.b"
+credential = ["user", "user", ""]
+"#;
+    let expected = [
+        "2:8: error: name: module name: character 'M' at offset 0 is not allowed",
+        "3:11: error: version: empty",
+        "4:10: error: emits[0]: event name: character ' ' at offset 1 is not allowed",
+        "4:23: error: emits[2]: given already by emits[1]",
+        "4:29: error: emits[3]: event name: character '*' at offset 2 is not allowed",
+        "5:13: error: consumes[0]: matches no event (a pattern is <module>.<event>; for all events of a module write `mail.>`)",
+        "5:23: error: consumes[1]: `#` at offset 2 is not last (`#` is AMQP's; write `*` for one word or a last `>` for the rest)",
+        "5:32: error: consumes[2]: filter: `>` at offset 2 is not last",
+        "5:41: error: consumes[3]: module name: character 'L' at offset 0 is not allowed, in the token at offset 0",
+        "5:50: error: consumes[4]: filter: character ' ' at offset 8 is not allowed",
+        "6:10: error: calls[0]: expected <module>.<tool>",
+        "6:20: error: calls[1]: only the controller calls this tool (`provides` and `requires` are enough)",
+        "6:46: error: calls[2]: module name: character ' ' at offset 2 is not allowed",
+        "6:59: error: calls[3]: tool name: character '.' at offset 1 is not allowed",
+        "7:40: error: requires[0].from: module name: reserved by the mesh",
+        "7:64: error: requires[1].provision: given already by requires[0].provision",
+        "10:8: error: tools[0].name: only the controller calls this tool (`provides` and `requires` are enough)",
+        "11:15: error: tools[0].description: empty",
+        "12:11: error: tools[0].timeout: not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
+        "13:9: error: tools[0].input: the schema of an input says `type = \"object\"`",
+        "18:11: error: tools[1].timeout: not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
+        "19:10: error: tools[1].output: JSON has no dates: write a string",
+        "22:8: error: provides[0].name: provision name: character '.' at offset 1 is not allowed",
+        "23:23: error: provides[0].credential[1]: given already by provides[0].credential[0]",
+        "23:31: error: provides[0].credential[2]: empty",
+    ];
+    let found = refused(text);
+    let found: Vec<&str> = found
+        .iter()
+        .map(|p| p.strip_prefix("m.toml:").unwrap())
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_manifest_says_what_it_says_and_defaults_the_rest() {
+    let manifest = module(
+        r#"
+        name = "mail"
+        version = "1.0"
+        tools = [
+            { name = "a", description = "A" },
+            { name = "b", description = "B", timeout = "1m 30s", repeatable = true, output = { type = "array", maxItems = 1.5 } },
+        ]
+        "#,
+    );
+    let tool = |name: &str| manifest.tool(&name.parse().unwrap()).unwrap();
+    assert_eq!(tool("a").timeout, DEFAULT_TIMEOUT);
+    assert_eq!(
+        tool("a").input.as_str(),
+        r#"{"properties":{},"type":"object"}"#
+    );
+    assert_eq!((tool("a").repeatable, &tool("a").output), (false, &None));
+    assert_eq!(tool("b").timeout.as_secs(), 90);
+    assert_eq!(
+        tool("b").output.as_ref().unwrap().as_str(),
+        r#"{"maxItems":1.5,"type":"array"}"#
+    );
+    let long = format!(
+        "name=\"{}\"\nversion=\"1\"\nemits=[\"{}\"]",
+        "m".repeat(63),
+        ["e"; 100].join(".")
+    );
+    assert!(refused(&long)[0].contains("its subject would be 275 bytes long"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    #[test]
+    fn no_text_panics_and_every_problem_has_a_place(
+        text in "((name|version|emits|calls|tools|nodes|people|x|[é\\[\\]a.]{1,5}) ?= ?[\\[\\]{}\"a-c=,0-9é.-]{0,12}\n|\\[\\[?(tools|people|x)\\]\\]?\n){0,6}",
+    ) {
+        for problems in [
+            ModuleManifest::parse("m", &text).err(),
+            MeshFile::parse("m", &text).err(),
+        ] {
+            for problem in problems.into_iter().flatten() {
+                prop_assert!(problem.line >= 1 && problem.line <= text.lines().count() + 1);
+                prop_assert!(problem.column >= 1);
+            }
+        }
+    }
+}
