@@ -86,16 +86,14 @@ impl Workspace {
     /// Runs cargo and answers what it wrote to standard output.
     pub(crate) fn cargo_output(&self, arguments: &[&str]) -> Result<Vec<u8>, Failure> {
         let line = format!("cargo {}", arguments.join(" "));
-        let output = self
-            .command(arguments)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|error| Failure::new(format!("{line}: {error}")))?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(Failure::new(format!("{line}: {}", output.status)))
-        }
+        output_of(self.command(arguments), &line)
+    }
+
+    /// Runs a program that cargo built and answers what it wrote to standard output.
+    pub(crate) fn program_output(&self, program: &Path) -> Result<Vec<u8>, Failure> {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).stdin(Stdio::null());
+        output_of(command, &program.display().to_string())
     }
 
     /// What `cargo metadata` says of the whole dependency tree.
@@ -119,5 +117,17 @@ impl Workspace {
             }
         }
         command
+    }
+}
+
+fn output_of(mut command: Command, line: &str) -> Result<Vec<u8>, Failure> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Failure::new(format!("{line}: {error}")))?;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(Failure::new(format!("{line}: {}", output.status)))
     }
 }

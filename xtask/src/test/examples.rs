@@ -1,8 +1,10 @@
 //! Runs each example and compares what it prints with `examples/expected/<name>.txt`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::run::{Failure, Workspace};
 
@@ -22,16 +24,12 @@ pub(super) fn run_all(workspace: &Workspace) -> Result<(), Failure> {
         println!("there are no examples");
         return Ok(());
     }
-    workspace.cargo(&[
-        "build",
-        "--package",
-        "mesh-examples",
-        "--examples",
-        "--locked",
-    ])?;
+    let programs = build(workspace)?;
     for name in &examples {
-        let arguments = ["run", "--quiet", "--package", "mesh-examples", "--locked"];
-        let printed = workspace.cargo_output(&[&arguments[..], &["--example", name]].concat())?;
+        let program = programs
+            .get(name)
+            .ok_or_else(|| Failure::new(format!("cargo built no example {name}")))?;
+        let printed = workspace.program_output(program)?;
         let file = folder.join("expected").join(format!("{name}.txt"));
         let wanted = fs::read(&file)
             .map_err(|error| Failure::new(format!("reading {}: {error}", file.display())))?;
@@ -44,6 +42,34 @@ pub(super) fn run_all(workspace: &Workspace) -> Result<(), Failure> {
         println!("example {name} printed what it should");
     }
     Ok(())
+}
+
+/// Builds the examples and answers their programs by name. Built with the whole workspace, they share
+/// what the suites need; on their own, other features would build half the tree once more.
+fn build(workspace: &Workspace) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    let arguments = ["build", "--workspace", "--examples", "--locked"];
+    let told = workspace.cargo_output(
+        &[
+            &arguments[..],
+            &["--message-format", "json-render-diagnostics"],
+        ]
+        .concat(),
+    )?;
+    let mut programs = BTreeMap::new();
+    for line in told.split(|byte| *byte == b'\n') {
+        let Ok(message) = serde_json::from_slice::<Value>(line) else {
+            continue;
+        };
+        let kinds = message["target"]["kind"].as_array();
+        let name = message["target"]["name"].as_str();
+        if let (Some(kinds), Some(name), Some(program)) =
+            (kinds, name, message["executable"].as_str())
+            && kinds.iter().any(|kind| kind == "example")
+        {
+            programs.insert(name.to_owned(), PathBuf::from(program));
+        }
+    }
+    Ok(programs)
 }
 
 /// Names without their ending of the files in `folder` that have it; none if there is no folder.
