@@ -1,0 +1,6 @@
+//! Checks that CI makes, a verb each.
+
+pub(crate) mod cargo;
+pub(crate) mod lines;
+pub(crate) mod publishing;
+pub(crate) mod purity;
