@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod guard;
 pub mod identity;
 pub mod message;
 pub mod name;
