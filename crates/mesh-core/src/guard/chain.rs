@@ -3,8 +3,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use smallvec::SmallVec;
 
 use super::{
-    ChainBuilder, ChainCounters, Decision, EdgeGuards, Finding, Guard, GuardCounters, Inbound, Mode,
-    Now, Outcome, Reservation, Step, Trace, Verdict,
+    ChainBuilder, ChainCounters, Decision, EdgeGuards, Finding, Guard, GuardCounters, Inbound,
+    Mode, Now, Outcome, Reservation, Step, Trace, Verdict,
 };
 
 /// The guards of a gateway, in the order of protocol §8. `Send + Sync`: one chain serves any
@@ -51,13 +51,11 @@ type Held = SmallVec<[(usize, Reservation); 4]>;
 
 impl GuardChain {
     /// An empty chain to put guards into, in any order.
-    #[must_use]
     pub fn builder() -> ChainBuilder {
         ChainBuilder::default()
     }
 
     /// The guards of protocol §8, to which more can be added.
-    #[must_use]
     pub fn standard(guards: EdgeGuards) -> ChainBuilder {
         guards.into_builder()
     }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    Addressed, ChainBuilder, Expiry, Guard, GuardChain, HashSecret, Mode, Policy, PolicyGuard, Rate,
-    RateLimits, Relay, Replay, ReplayLimits, Stage,
+    Addressed, ChainBuilder, Expiry, Guard, GuardChain, HashSecret, Mode, Policy, PolicyGuard,
+    Rate, RateLimits, Relay, Replay, ReplayLimits, Stage,
 };
 use crate::name::RealmName;
 

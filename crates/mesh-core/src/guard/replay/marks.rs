@@ -163,7 +163,9 @@ impl Marks {
     }
 
     fn is_live(&self, key: MarkKey, number: u64) -> bool {
-        self.live.get(&key).is_some_and(|mark| mark.number == number)
+        self.live
+            .get(&key)
+            .is_some_and(|mark| mark.number == number)
     }
 
     fn live_of(&self, realm: u64) -> usize {

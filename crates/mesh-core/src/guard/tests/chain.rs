@@ -33,7 +33,10 @@ fn the_first_guard_that_refuses_decides() {
     inbound.timestamp = Some(Timestamp::from_millis(0));
     inbound.ttl_ms = Some(10);
     let found = |inbound: &Inbound<'_>| outcome(&chain, inbound, at(10));
-    assert_eq!(found(&inbound), "drop by addressed: meant for another realm");
+    assert_eq!(
+        found(&inbound),
+        "drop by addressed: meant for another realm"
+    );
     inbound.to_realm = Some("acme.com");
     assert_eq!(found(&inbound), "drop by expiry: expired");
     inbound.ttl_ms = Some(11);
@@ -96,7 +99,10 @@ fn a_retry_after_a_nack_is_not_a_replay() {
         assert!(outcome(&chain, &third, at(0)).starts_with("nack MX.EDGE.RATE_LIMITED"));
     }
     assert_eq!(outcome(&chain, &third, at(1_000)), "pass");
-    assert_eq!(outcome(&chain, &third, at(9_000)), "drop by replay: seen before");
+    assert_eq!(
+        outcome(&chain, &third, at(9_000)),
+        "drop by replay: seen before"
+    );
 }
 
 #[test]

@@ -38,7 +38,10 @@ fn a_refusal_has_its_code_and_says_when_to_come_again() {
     assert_eq!(passed(&guard, "a", 1, at(0)), 1);
     let refusal = refusal(guard.check(&command("a", "m"), at(100)));
     assert_eq!(refusal.code(), Some("MX.EDGE.RATE_LIMITED"));
-    assert_eq!(refusal.reason(), "this realm sends too fast; a token in 234 ms");
+    assert_eq!(
+        refusal.reason(),
+        "this realm sends too fast; a token in 234 ms"
+    );
     assert_eq!(passed(&guard, "a", 1, at(333)), 0);
     assert_eq!(passed(&guard, "a", 1, at(334)), 1);
 }
@@ -78,7 +81,9 @@ fn a_full_table_refuses_new_realms_and_evicts_none() {
     let guard = Rate::new(&limits, SECRET);
     assert_eq!(passed(&guard, "victim", 9, at(0)), 2);
     let names: Vec<String> = (0..5_000).map(|n| format!("invented-{n}")).collect();
-    let inside = names.iter().filter(|name| passed(&guard, name, 1, at(1)) == 1);
+    let inside = names
+        .iter()
+        .filter(|name| passed(&guard, name, 1, at(1)) == 1);
     assert_eq!(inside.count(), 99);
     assert_eq!(passed(&guard, "victim", 9, at(1)), 0);
     let refused = guard.check(&command("new", "m"), at(1));

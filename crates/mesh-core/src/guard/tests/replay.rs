@@ -34,7 +34,10 @@ fn a_flood_of_another_realm_does_not_reopen_an_id() {
         );
         let usage = guard.usage();
         assert_eq!(usage.realm_full + usage.pool_full, 5_000 - taken as u64);
-        assert_eq!((usage.marks, usage.realms, usage.replayed), (taken + 1, 2, 1));
+        assert_eq!(
+            (usage.marks, usage.realms, usage.replayed),
+            (taken + 1, 2, 1)
+        );
         assert!(usage.bytes <= limits(per_realm, pool).bytes());
     }
 }
@@ -72,7 +75,11 @@ fn invented_realms_fill_the_pool_and_not_the_share_of_a_listed_realm() {
         "too many ids of all realms"
     );
     for n in 0..10 {
-        assert!(passes(&guard, &command("partner.org", &n.to_string()), at(0)));
+        assert!(passes(
+            &guard,
+            &command("partner.org", &n.to_string()),
+            at(0)
+        ));
     }
     assert_eq!(
         why(&guard, &command("partner.org", "10"), at(0)),
@@ -98,9 +105,15 @@ fn an_id_over_the_stated_length_is_refused() {
 fn an_id_may_come_again_when_its_lifetime_is_over() {
     let guard = Replay::new(ReplayLimits::default(), SECRET);
     assert!(passes(&guard, &command("a", "m-1"), at(0)));
-    assert_eq!(why(&guard, &command("a", "m-1"), at(299_999)), "seen before");
+    assert_eq!(
+        why(&guard, &command("a", "m-1"), at(299_999)),
+        "seen before"
+    );
     assert!(passes(&guard, &command("a", "m-1"), at(300_000)));
-    assert_eq!(why(&guard, &command("a", "m-1"), at(300_001)), "seen before");
+    assert_eq!(
+        why(&guard, &command("a", "m-1"), at(300_001)),
+        "seen before"
+    );
     assert_eq!(guard.usage().marks, 1);
 }
 
@@ -141,7 +154,11 @@ fn a_backlog_of_expired_marks_makes_room_at_once() {
     }
     // The pool is full of the expired marks of another realm, in another shard or the same one.
     for (n, name) in ["b", "c", "d", "a"].iter().enumerate() {
-        assert!(passes(&guard, &command(name, "new"), at(300_000 + n as u64)));
+        assert!(passes(
+            &guard,
+            &command(name, "new"),
+            at(300_000 + n as u64)
+        ));
     }
     assert_eq!(guard.usage().marks, 4);
 }
@@ -238,4 +255,35 @@ fn realm_and_id_do_not_run_into_each_other() {
     assert!(passes(&guard, &command("a", "bc"), at(0)));
     assert!(passes(&guard, &command("A", "bc"), at(0)));
     assert_eq!(guard.usage().realms, 3);
+}
+
+/// Each round fills the pool from another shard, while a mark of each earlier round stays alive:
+/// tables that kept their largest size would add up.
+#[test]
+fn memory_stays_within_its_bound_when_invented_realms_come_and_go() {
+    const POOL: usize = 4_000;
+    let limits = limits(POOL, POOL);
+    let guard = Replay::new(limits.clone(), SECRET);
+    let mut most = 0;
+    for round in 0..40_u64 {
+        let now = at(round * 299_000);
+        for n in 0..POOL {
+            let name = if round % 4 == 0 {
+                format!("invented-{round}-{n}")
+            } else {
+                format!("round-{round}")
+            };
+            let _ = guard.check(&command(&name, &n.to_string()), now);
+            // The last one comes again at once, and keeps its shard from being empty.
+            if n == 0 {
+                let later = at(round * 299_000 + 298_000);
+                let _ = guard.check(&command(&name, "late"), later);
+            }
+        }
+        let usage = guard.usage();
+        assert!(usage.marks <= POOL);
+        assert!(usage.bytes <= limits.bytes(), "{usage:?}");
+        most = most.max(usage.bytes);
+    }
+    assert!(most > 64 * POOL, "the tables were never full: {most}");
 }
