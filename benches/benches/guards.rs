@@ -31,8 +31,21 @@ fn main() {
         |chain, message, now| chain.check_traced(message, now).outcome.is_pass(),
     );
     let chain = GuardChain::standard(edge()).build();
-    let report = Comparison::new("whole chain, drop of a replay", MESSAGES).run(
-        || 0,
+    refusals("whole chain, drop of a replay", &messages, &chain);
+    let mut small = edge();
+    small.replay.pool = 1_000;
+    let chain = GuardChain::standard(small).build();
+    refusals(
+        "whole chain, drop while the pool is full",
+        &messages,
+        &chain,
+    );
+}
+
+/// What a refusal costs, without a baseline: sends the messages again and again at one time.
+fn refusals(name: &str, messages: &[Inbound<'_>], chain: &GuardChain) {
+    let report = Comparison::new(name, MESSAGES).run(
+        || (),
         || {
             messages
                 .iter()

@@ -40,6 +40,8 @@ pub struct Replay {
     lifetime: u64,
     shards: Box<[Mutex<Marks>]>,
     pool: Pool,
+    /// When all shards were last reclaimed because the pool was full.
+    swept_at: AtomicU64,
     refused: Counts,
 }
 
@@ -84,6 +86,7 @@ impl Replay {
             lifetime: u64::try_from(limits.lifetime.as_nanos()).unwrap_or(u64::MAX),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             pool: Pool::new(limits.pool),
+            swept_at: AtomicU64::new(0),
             refused: Counts::default(),
             secret,
             limits,
@@ -127,12 +130,24 @@ impl Replay {
     fn reserve(&self, claim: Claim) -> Result<u64, NoMark> {
         let shard = self.shard(claim.realm);
         let first = shard.lock().reserve(claim, &self.pool);
-        if first != Err(NoMark::PoolFull) {
+        if first != Err(NoMark::PoolFull) || !self.is_sweep_due(claim.now) {
             return first;
         }
         // Expired marks of other shards may hold the places. No lock is held meanwhile.
         self.reclaim_at(claim.now);
         shard.lock().reserve(claim, &self.pool)
+    }
+
+    /// Whether this caller is to reclaim all shards: one caller a millisecond, so that a flood
+    /// against a full pool does not take every lock each time.
+    fn is_sweep_due(&self, now: u64) -> bool {
+        const PAUSE: u64 = 1_000_000;
+        let last = self.swept_at.load(Ordering::Relaxed);
+        now.saturating_sub(last) >= PAUSE
+            && self
+                .swept_at
+                .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
     }
 
     fn reclaim_at(&self, now: u64) -> usize {
