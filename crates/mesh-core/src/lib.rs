@@ -2,6 +2,7 @@
 
 pub mod credential;
 pub mod event;
+pub mod guard;
 pub mod identity;
 pub mod json;
 pub mod manifest;

@@ -1,0 +1,179 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use smallvec::SmallVec;
+
+use super::{
+    ChainBuilder, ChainCounters, Decision, EdgeGuards, Finding, Guard, GuardCounters, Inbound,
+    Mode, Now, Outcome, Reservation, Step, Trace, Verdict,
+};
+
+/// The guards of a gateway, in the order of protocol §8. `Send + Sync`: one chain serves any
+/// number of tasks at once.
+///
+/// ```
+/// use std::time::Duration;
+/// use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Kind, Now};
+/// use mesh_core::name::RealmName;
+/// use mesh_core::time::Timestamp;
+///
+/// let secret = HashSecret::new([7; 16]); // 16 random bytes in earnest
+/// let chain = GuardChain::standard(EdgeGuards::new(RealmName::new("acme.com")?, secret)).build();
+///
+/// let mut inbound = Inbound::new(Kind::Cmd);
+/// inbound.from_realm = Some("partner.org");
+/// inbound.to_realm = Some("acme.com");
+/// inbound.msg_id = Some("m-1");
+/// let now = Now { wall: Timestamp::from_millis(0), monotonic: Duration::ZERO };
+/// assert_eq!(chain.check(&inbound, now).outcome.to_string(), "pass");
+/// assert_eq!(
+///     chain.check(&inbound, now).outcome.to_string(),
+///     "drop by replay: seen before",
+/// );
+/// # Ok::<(), mesh_core::name::NameError>(())
+/// ```
+#[derive(Debug)]
+pub struct GuardChain {
+    links: Box<[Link]>,
+    checked: AtomicU64,
+}
+
+/// A guard in its place.
+#[derive(Debug)]
+struct Link {
+    guard: Box<dyn Guard>,
+    mode: Mode,
+    refused: AtomicU64,
+    shadow_refused: AtomicU64,
+}
+
+/// What is to be undone if the message gets no further. Inline for four guards that reserve.
+type Held = SmallVec<[(usize, Reservation); 4]>;
+
+impl GuardChain {
+    /// An empty chain to put guards into, in any order.
+    pub fn builder() -> ChainBuilder {
+        ChainBuilder::default()
+    }
+
+    /// The guards of protocol §8, to which more can be added.
+    pub fn standard(guards: EdgeGuards) -> ChainBuilder {
+        guards.into_builder()
+    }
+
+    pub(super) fn new(guards: impl IntoIterator<Item = (Mode, Box<dyn Guard>)>) -> Self {
+        Self {
+            links: guards
+                .into_iter()
+                .map(|(mode, guard)| Link {
+                    guard,
+                    mode,
+                    refused: AtomicU64::new(0),
+                    shadow_refused: AtomicU64::new(0),
+                })
+                .collect(),
+            checked: AtomicU64::new(0),
+        }
+    }
+
+    /// Decides about one message. What was reserved for a message that is refused is released
+    /// before this returns.
+    pub fn check(&self, inbound: &Inbound<'_>, now: Now) -> Decision {
+        Decision {
+            outcome: self.run(inbound, now, |_, _| {}),
+            trace: None,
+        }
+    }
+
+    /// As [`check`](Self::check), and tells how each guard came to it.
+    pub fn check_traced(&self, inbound: &Inbound<'_>, now: Now) -> Decision {
+        let mut steps = Vec::with_capacity(self.links.len());
+        let outcome = self.run(inbound, now, |link, finding| {
+            steps.push(Step {
+                guard: link.guard.name(),
+                mode: link.mode,
+                finding: finding(),
+            });
+        });
+        Decision {
+            outcome,
+            trace: Some(Trace(steps)),
+        }
+    }
+
+    /// Frees what the guards no longer need, and tells how many entries that were. Call it from a
+    /// timer, every few seconds: memory then shrinks without new traffic.
+    pub fn reclaim(&self, now: Now) -> usize {
+        self.links.iter().map(|link| link.guard.reclaim(now)).sum()
+    }
+
+    /// What every guard has counted so far.
+    #[must_use]
+    pub fn counters(&self) -> ChainCounters {
+        // Refusals are read before the total, so that no message is counted as refused only.
+        let refusals: Vec<(u64, u64)> = self
+            .links
+            .iter()
+            .map(|link| {
+                (
+                    link.refused.load(Ordering::Acquire),
+                    link.shadow_refused.load(Ordering::Acquire),
+                )
+            })
+            .collect();
+        let checked = self.checked.load(Ordering::Acquire);
+        let mut reached = checked;
+        let guards = self
+            .links
+            .iter()
+            .zip(refusals)
+            .map(|(link, (refused, shadow_refused))| {
+                let counters = GuardCounters {
+                    guard: link.guard.name(),
+                    stage: link.guard.stage(),
+                    mode: link.mode,
+                    passed: reached.saturating_sub(refused + shadow_refused),
+                    refused,
+                    shadow_refused,
+                    figures: link.guard.figures(),
+                };
+                reached = reached.saturating_sub(refused);
+                counters
+            })
+            .collect();
+        ChainCounters { checked, guards }
+    }
+
+    fn run(
+        &self,
+        inbound: &Inbound<'_>,
+        now: Now,
+        mut trace: impl FnMut(&Link, &dyn Fn() -> Finding),
+    ) -> Outcome {
+        self.checked.fetch_add(1, Ordering::Relaxed);
+        let mut held = Held::new();
+        for (position, link) in self.links.iter().enumerate() {
+            match link.guard.check(inbound, now) {
+                Verdict::Pass => trace(link, &|| Finding::Passed),
+                Verdict::Reserved(reservation) => {
+                    held.push((position, reservation));
+                    trace(link, &|| Finding::Reserved);
+                }
+                Verdict::Refuse(refusal) => {
+                    trace(link, &|| Finding::Refused(refusal.clone()));
+                    if link.mode == Mode::Shadow {
+                        link.shadow_refused.fetch_add(1, Ordering::Release);
+                        continue;
+                    }
+                    link.refused.fetch_add(1, Ordering::Release);
+                    for (holder, reservation) in held.into_iter().rev() {
+                        let holder = &self.links[holder];
+                        holder.guard.release(inbound, reservation);
+                        trace(holder, &|| Finding::Released);
+                    }
+                    return Outcome::of_refusal(link.guard.name(), refusal, inbound.kind);
+                }
+            }
+        }
+        Outcome::Pass
+    }
+}

@@ -1,0 +1,135 @@
+use std::time::Duration;
+
+use crate::port::Clock;
+use crate::time::Timestamp;
+
+/// What the guards look at: an envelope that came in from another realm, of whichever profile,
+/// borrowed from where it was decoded.
+///
+/// Nothing in it is proven. [`from_realm`](Self::from_realm) is what the sender says of itself,
+/// unless the backbone or a security guard vouches for it.
+///
+/// ```
+/// use mesh_core::guard::{Inbound, Kind};
+///
+/// let mut inbound = Inbound::new(Kind::Cmd);
+/// inbound.from_realm = Some("acme.com");
+/// inbound.to_path = Some("mail.accepts.send");
+/// inbound.msg_id = Some("m-1");
+/// assert!(inbound.kind.is_answered());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inbound<'a> {
+    /// What is asked or told.
+    pub kind: Kind,
+    /// The name of the envelope's profile, for example `mxenv1`; empty where unknown.
+    pub profile: &'a str,
+    /// The realm that it says it comes from. Some legacy replies say nothing.
+    pub from_realm: Option<&'a str>,
+    /// The realm that it is meant for, where it says so.
+    pub to_realm: Option<&'a str>,
+    /// The path it will be routed to, in the form in which it will be routed.
+    pub to_path: Option<&'a str>,
+    /// The realm that the answer shall go to, where it says so.
+    pub reply_to_realm: Option<&'a str>,
+    /// Its id.
+    pub msg_id: Option<&'a str>,
+    /// The id that ties an answer to its request.
+    pub correlation_id: Option<&'a str>,
+    /// The person or service it speaks for, as one text (protocol §8).
+    pub principal_key: Option<&'a str>,
+    /// When it was sent, by the sender's clock.
+    pub timestamp: Option<Timestamp>,
+    /// How long after [`timestamp`](Self::timestamp) it is worth handling, in milliseconds. Not a
+    /// hop count.
+    pub ttl_ms: Option<u64>,
+    /// The size of the whole encoded envelope.
+    pub encoded_bytes: usize,
+}
+
+impl Inbound<'_> {
+    /// An envelope of this kind that says nothing else; set the fields that it has.
+    #[must_use]
+    pub const fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            profile: "",
+            from_realm: None,
+            to_realm: None,
+            to_path: None,
+            reply_to_realm: None,
+            msg_id: None,
+            correlation_id: None,
+            principal_key: None,
+            timestamp: None,
+            ttl_ms: None,
+            encoded_bytes: 0,
+        }
+    }
+}
+
+/// What an inbound envelope is, whatever its profile (protocol §8, `msgType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "protocol §8 has these six, and a match on all of them is wanted"
+)]
+pub enum Kind {
+    /// A command.
+    Cmd,
+    /// A subscription.
+    Sub,
+    /// The end of a subscription.
+    Unsub,
+    /// An event.
+    Evt,
+    /// The answer to a request.
+    Result,
+    /// A refusal of a request, or its failure.
+    Nack,
+}
+
+impl Kind {
+    /// Whether a refusal is told to the sender: only commands, subscriptions and their end. A
+    /// `Nack` never answers a `Nack`.
+    #[must_use]
+    pub const fn is_answered(self) -> bool {
+        matches!(self, Self::Cmd | Self::Sub | Self::Unsub)
+    }
+
+    /// Whether it answers a request of ours.
+    #[must_use]
+    pub const fn is_reply(self) -> bool {
+        matches!(self, Self::Result | Self::Nack)
+    }
+}
+
+/// The time of one check, by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "there are two clocks")]
+pub struct Now {
+    /// The wall clock: compared with what a sender wrote. It may jump.
+    pub wall: Timestamp,
+    /// Time since an arbitrary beginning, never going back: what marks and limits measure with, so
+    /// that a corrected wall clock neither forgets a mark nor refills a bucket.
+    pub monotonic: Duration,
+}
+
+impl Now {
+    /// What `clock` shows.
+    #[must_use]
+    pub fn of(clock: &(impl Clock + ?Sized)) -> Self {
+        Self {
+            wall: clock.now(),
+            monotonic: clock.monotonic(),
+        }
+    }
+
+    /// Measured time in nanoseconds, held below a quarter of what 64 bits can count (146 years),
+    /// so that sums with a lifetime or a burst don't overflow.
+    pub(super) fn nanos(self) -> u64 {
+        const MOST: u64 = u64::MAX / 4;
+        u64::try_from(self.monotonic.as_nanos()).map_or(MOST, |nanos| nanos.min(MOST))
+    }
+}
