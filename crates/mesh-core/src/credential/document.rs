@@ -1,9 +1,10 @@
+use bytes::Bytes;
 use serde::Serialize;
 
 use super::reader::{DOCUMENT, Reader, error, url, with_login, within_size};
 use super::{BrokerUrl, CredentialError, CredentialProblem, Fingerprints, Secret};
 use crate::identity::Principal;
-use crate::json::{JsonError, JsonProblem};
+use crate::json::{JsonError, JsonProblem, JsonText};
 
 /// A scoped credential: who one is, where the broker is, and which certificate it must present.
 ///
@@ -46,7 +47,10 @@ impl Document {
         match start.map(|start| document[start]) {
             Some(b'{') => {}
             Some(b'"') => {
-                let text: String = serde_json::from_slice(document)
+                let text = JsonText::new(Bytes::copy_from_slice(document))
+                    .map_err(|found| error(DOCUMENT, CredentialProblem::Json(found)))?;
+                let text: String = text
+                    .decode()
                     .map_err(|_| error(DOCUMENT, not_text(JsonProblem::Syntax, 0)))?;
                 return Bootstrap::of(&text).map(Self::Bootstrap);
             }

@@ -34,7 +34,8 @@ impl Event {
         self.others(headers)
     }
 
-    /// The headers and the body of structured mode, for a receiver that asks for it.
+    /// The headers and the body of structured mode, for a receiver that asks for it. The data's
+    /// text is kept, except white space around the whole of it.
     ///
     /// # Errors
     /// [`EventProblem::Json`] only where memory's text could not be written.

@@ -302,6 +302,17 @@ fn a_source_other_than_the_subjects_module_is_unverifiable() {
 }
 
 #[test]
+fn outside_text_never_becomes_a_subject_or_a_second_header() {
+    for text in ["a b", "a\tb", "a\0", "a\u{a0}b", "a\r\nb", "a.*", ">"] {
+        let error = crate::name::EventName::new(text).unwrap_err();
+        assert_eq!(error.kind, "event name", "{text:?}");
+        if text != "a b" && text != "a.*" && text != ">" {
+            assert!(EventId::new(text).is_err(), "{text:?}");
+        }
+    }
+}
+
+#[test]
 fn an_id_made_here_is_a_version_7_uuid_of_its_moment() {
     let id = EventId::v7(Timestamp::from_millis(1_767_225_600_000), [0xff; 10]);
     assert_eq!(id.as_str(), "019b76da-a800-7fff-bfff-ffffffffffff");

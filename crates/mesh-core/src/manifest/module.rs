@@ -3,6 +3,7 @@ use serde::Deserialize;
 use super::checker::Checker;
 use super::source::Source;
 use super::{EventPattern, Problem, ProblemKind, Tool, ToolRef, tool};
+use crate::json::JsonText;
 use crate::name::{EventName, ModuleName, ProvisionName, ToolName};
 use crate::provision::is_reserved_tool;
 use crate::subject::MAX_SUBJECT_BYTES;
@@ -48,6 +49,8 @@ pub struct Requirement {
     pub provision: ProvisionName,
     /// Whose, where several modules provide it.
     pub from: Option<ModuleName>,
+    /// What the module adds for the provider to read, a JSON object.
+    pub contributes: JsonText,
 }
 
 /// The file as it is written.
@@ -94,6 +97,8 @@ pub(super) struct RawProvision {
 pub(super) struct RawRequirement {
     provision: String,
     from: Option<String>,
+    #[serde(default)]
+    contributes: toml::Table,
 }
 
 impl ModuleManifest {
@@ -112,7 +117,7 @@ impl ModuleManifest {
         let calls = called_tools(&mut checker, "calls", &raw.calls);
         let tools = tools(&mut checker, raw.tools);
         let provides = provides(&mut checker, &raw.provides);
-        let requires = requires(&mut checker, &raw.requires);
+        let requires = requires(&mut checker, raw.requires);
         let source = checker.finish()?;
         // A name that is a mistake has been reported, so `finish` has returned.
         let name = name.ok_or_else(Vec::new)?;
@@ -180,7 +185,7 @@ fn tools(checker: &mut Checker, raw: Vec<RawTool>) -> Vec<Tool> {
             }
             checker.not_empty(&at("description"), &raw.description);
             let input = checker.ok(&at("input"), tool::input_schema(raw.input));
-            let output = raw.output.map(tool::output_schema).transpose();
+            let output = raw.output.map(tool::json_text).transpose();
             let output = checker.ok(&at("output"), output);
             let timeout = raw.timeout.as_deref().map(tool::timeout).transpose();
             let timeout = checker.ok(&at("timeout"), timeout);
@@ -217,22 +222,23 @@ fn provides(checker: &mut Checker, raw: &[RawProvision]) -> Vec<Provision> {
         .collect()
 }
 
-fn requires(checker: &mut Checker, raw: &[RawRequirement]) -> Vec<Requirement> {
-    let names = raw
-        .iter()
-        .map(|requirement| &requirement.provision)
-        .enumerate();
+fn requires(checker: &mut Checker, raw: Vec<RawRequirement>) -> Vec<Requirement> {
+    let names: Vec<String> = raw.iter().map(|r| r.provision.clone()).collect();
+    let names = names.into_iter().enumerate();
     let at = |index: usize, field: &str| format!("requires[{index}].{field}");
     checker.no_duplicates(names.map(|(index, name)| (at(index, "provision"), name)));
-    let requirements = raw.iter().enumerate();
+    let requirements = raw.into_iter().enumerate();
     requirements
         .filter_map(|(index, raw)| {
             let provision = checker.parsed(&at(index, "provision"), &raw.provision);
             let from = raw.from.as_deref().map(str::parse).transpose();
             let from = checker.ok(&at(index, "from"), from);
+            let contributes = tool::json_text(raw.contributes);
+            let contributes = checker.ok(&at(index, "contributes"), contributes);
             Some(Requirement {
                 provision: provision?,
                 from: from?,
+                contributes: contributes?,
             })
         })
         .collect()

@@ -55,7 +55,7 @@ pub enum ProblemKind {
     /// Not `<module>.<tool>`.
     #[error("{0}")]
     ToolRef(#[from] ToolRefError),
-    /// Not a JSON Schema that a tool can have.
+    /// Not JSON, or not a JSON Schema that a tool can have.
     #[error("{0}")]
     Schema(#[from] SchemaError),
     /// Not a time that a tool can take.
@@ -67,7 +67,8 @@ pub enum ProblemKind {
     /// The same as an earlier field.
     #[error("given already by {0}")]
     Duplicate(String),
-    /// An event whose subject would be longer than a subject can be.
+    /// An event whose subject, or the one on which a dead letter goes back to a consumer, would be
+    /// longer than a subject can be.
     #[error("its subject would be {0} bytes long, at most {max} are allowed", max = crate::subject::MAX_SUBJECT_BYTES)]
     SubjectTooLong(usize),
     /// A tool that only the controller calls.

@@ -7,6 +7,8 @@ use super::{
     Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Severity, ToolRef,
 };
 use crate::name::ModuleName;
+use crate::provision::Consumer;
+use crate::subject::MAX_SUBJECT_BYTES;
 
 impl Mesh {
     /// Puts a mesh file and its modules' manifests together. An assignment finds its manifest by
@@ -53,6 +55,17 @@ impl Mesh {
     fn check_events(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
         let all = || self.modules().map(|module| &module.manifest);
         for (index, event) in manifest.emits.iter().enumerate() {
+            // A dead letter goes back on `mesh.replay.<node>_<module>.<its module>.<its event>`.
+            let back = |to: Consumer| {
+                let fixed = "mesh.replay._..".len() + manifest.name.as_str().len();
+                let consumer = to.node.as_str().len() + to.module.as_str().len();
+                fixed + consumer + event.as_str().len()
+            };
+            let longest = self.consumers_of(&manifest.name, event).map(back).max();
+            if let Some(length) = longest.filter(|length| *length > MAX_SUBJECT_BYTES) {
+                let kind = ProblemKind::SubjectTooLong(length);
+                problems.push(error(manifest, &format!("emits[{index}]"), kind));
+            }
             let mut patterns = all().flat_map(|other| &other.consumes);
             if !patterns.any(|pattern| pattern.matches(&manifest.name, event)) {
                 let field = format!("emits[{index}]");

@@ -9,6 +9,9 @@ use toml::de::{DeTable, Deserializer};
 use super::outline::{Outline, remove_key};
 use super::{MAX_FILE_BYTES, Problem, ProblemKind, Severity};
 
+/// The most unknown keys that are reported: each costs a reading of the file.
+const MAX_UNKNOWN_KEYS: usize = 32;
+
 /// A file's name and the place of every field in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
@@ -63,7 +66,8 @@ impl Source {
                     problems.push(problem(&field(&outline, &error), offset, kind));
                     // Without an unknown key the rest can be read on; each round takes one out.
                     let unknown = error.message().starts_with("unknown field");
-                    if !unknown || !remove_key(left.get_mut(), offset) {
+                    let full = problems.len() == MAX_UNKNOWN_KEYS;
+                    if full || !unknown || !remove_key(left.get_mut(), offset) {
                         return Err(problems);
                     }
                 }

@@ -73,7 +73,7 @@ impl fmt::Display for ToolRef {
     }
 }
 
-/// Why a table is not a JSON Schema that a tool can have.
+/// Why a table is not JSON, or not a JSON Schema that a tool can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -105,8 +105,8 @@ pub(super) fn input_schema(table: Option<toml::Table>) -> Result<JsonText, Schem
     text(&Value::Object(schema))
 }
 
-/// The schema of an output: any.
-pub(super) fn output_schema(table: toml::Table) -> Result<JsonText, SchemaError> {
+/// Any table as JSON.
+pub(super) fn json_text(table: toml::Table) -> Result<JsonText, SchemaError> {
     text(&Value::Object(object(table)?))
 }
 

@@ -76,6 +76,24 @@ fn what_no_single_file_shows_is_found_between_them() {
 }
 
 #[test]
+fn an_event_whose_dead_letter_could_not_go_back_is_refused() {
+    let text = |event: usize| {
+        let event = ["e"; 100].join(".")[..event].to_owned();
+        format!("name = \"c\"\nversion = \"1\"\nemits = [\"{event}\"]\nconsumes = [\"c.>\"]")
+    };
+    let mesh = "nodes = [{ name = \"N\" }]\nassignments = [{ module = \"c\", manifest = \"c\", nodes = [\"N\"] }]";
+    let mesh = mesh_file(&mesh.replace('N', &"n".repeat(63)));
+    let resolve = |event| Mesh::resolve(&mesh, &[module(&text(event))]);
+    assert!(resolve(175).is_ok());
+    let problems = resolve(177).unwrap_err();
+    assert!(
+        problems[0]
+            .to_string()
+            .contains("its subject would be 257 bytes long")
+    );
+}
+
+#[test]
 fn a_requirement_that_several_meet_says_whose() {
     let parse = |file: &str, text: &str| ModuleManifest::parse(file, text).unwrap();
     let provider = |name: &str| {

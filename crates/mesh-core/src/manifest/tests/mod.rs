@@ -45,6 +45,12 @@ fn every_unknown_key_is_refused_with_line_and_column() {
 }
 
 #[test]
+fn a_file_of_nothing_but_unknown_keys_is_given_up_early() {
+    let text: String = (0..1000).map(|key| format!("k{key}.x = 1\n")).collect();
+    assert_eq!(refused(&text).len(), 32);
+}
+
+#[test]
 fn a_wrong_shape_is_refused_where_it_is() {
     assert_eq!(
         refused("name = 5\nversion = \"1\""),
@@ -85,7 +91,7 @@ version = " "
 emits = ["a b", "ok", "ok", "a.*"]
 consumes = ["ledger", "a.#.b", "x.>.y", "Led.x", "ledger.a b"]
 calls = ["ledger", "ledger.provision_grant", "le dger.x", "ledger.x."]
-requires = [{ provision = "db", from = "dead" }, { provision = "db" }]
+requires = [{ provision = "db", from = "dead" }, { provision = "db", contributes = { x = inf } }]
 
 [[tools]]
 name = "provision_withdraw"
@@ -120,6 +126,7 @@ credential = ["user", "user", ""]
         "6:59: error: calls[3]: tool name: character '.' at offset 1 is not allowed",
         "7:40: error: requires[0].from: module name: reserved by the mesh",
         "7:64: error: requires[1].provision: given already by requires[0].provision",
+        "7:84: error: requires[1].contributes: JSON has no such number",
         "10:8: error: tools[0].name: only the controller calls this tool (`provides` and `requires` are enough)",
         "11:15: error: tools[0].description: empty",
         "12:11: error: tools[0].timeout: not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
