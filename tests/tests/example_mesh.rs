@@ -24,12 +24,12 @@ fn read(path: &str) -> String {
 }
 
 fn mesh() -> Mesh {
-    let file = MeshFile::parse("mesh.toml", &read("examples/mesh/mesh.toml")).unwrap();
+    let file = MeshFile::parse("mesh.toml", &read("crates/mesh-cli/example/mesh.toml")).unwrap();
     let manifests: Vec<ModuleManifest> = file
         .assignments
         .iter()
         .map(|assignment| {
-            let text = read(&format!("examples/mesh/{}", assignment.manifest));
+            let text = read(&format!("crates/mesh-cli/example/{}", assignment.manifest));
             ModuleManifest::parse(&assignment.manifest, &text).unwrap()
         })
         .collect();
@@ -103,11 +103,11 @@ fn the_example_files_are_what_the_schemas_describe() {
         let document: Value = toml::from_str(&read(path)).unwrap();
         assert_eq!(mistakes(schema, &document, path), Vec::<String>::new());
     };
-    check(&schema("mesh"), "examples/mesh/mesh.toml");
+    check(&schema("mesh"), "crates/mesh-cli/example/mesh.toml");
     for name in ["audit", "ledger", "mail", "vault"] {
         check(
             &schema("module"),
-            &format!("examples/mesh/modules/{name}.toml"),
+            &format!("crates/mesh-cli/example/modules/{name}.toml"),
         );
     }
     let wrong = serde_json::json!({"name": 5, "tools": [{"name": "a", "x": 1}]});

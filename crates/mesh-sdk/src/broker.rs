@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
+use mesh_core::manifest::{EventPattern, ModuleManifest};
 use mesh_core::name::{ModuleName, NodeName};
 use mesh_core::port::Connection;
 use mesh_core::subject::Filter;
@@ -90,6 +91,12 @@ impl Broker {
 }
 
 impl BrokerBuilder {
+    /// What the module's manifest says it consumes.
+    #[must_use]
+    pub fn manifest(self, manifest: &ModuleManifest) -> Self {
+        self.consumes(EventPattern::minimal_filters(&manifest.consumes))
+    }
+
     /// What the module consumes, as filters over `<module>.<event>`: [`Broker::subscribe`] takes
     /// patterns that these cover and no others.
     #[must_use]

@@ -1,7 +1,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-
 use crate::broker::Broker;
 
 /// What became of everything that was under way when a broker was closed.

@@ -6,7 +6,7 @@ use mesh_core::manifest::{Mesh, MeshFile, ModuleManifest};
 
 use super::DemoError;
 
-const EXAMPLE: &str = "examples/mesh/mesh.toml";
+const EXAMPLE: &str = "mesh.toml";
 
 macro_rules! built_in {
     ($($path:literal),* $(,)?) => {
@@ -15,7 +15,13 @@ macro_rules! built_in {
 }
 
 /// The example's files, by their path beside its mesh file.
-const BUILT_IN: &[(&str, &str)] = built_in!["mesh.toml"];
+const BUILT_IN: &[(&str, &str)] = built_in![
+    "mesh.toml",
+    "modules/audit.toml",
+    "modules/ledger.toml",
+    "modules/mail.toml",
+    "modules/vault.toml",
+];
 
 /// Reads and resolves the mesh.
 pub(crate) fn mesh(file: Option<&Path>) -> Result<Mesh, DemoError> {

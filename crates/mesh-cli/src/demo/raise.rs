@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use mesh_clock::SystemClock;
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{Access, EventPattern, Mesh, ModuleManifest, ToolRef};
-use mesh_core::name::{InstanceName, NodeName, PersonName};
-use mesh_core::permissions::{ModuleGrants, Permissions, PersonGrants};
+use mesh_core::manifest::{EventPattern, Mesh, ModuleManifest};
+use mesh_core::name::{InstanceName, PersonName};
+use mesh_core::permissions::Permissions;
 use mesh_core::port::{Connection, DriftMode};
 use mesh_core::provision::Consumer;
 use mesh_core::tool::ToolFailure;
@@ -56,7 +56,7 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
     let name = InstanceName::new("demo")?;
     let controller =
         broker.connect(Principal::Controller { name }, Permissions::of_controller())?;
-    let topology = topology(&mesh)?;
+    let topology = mesh.topology()?;
     controller.administration()?.assert(&topology, DriftMode::Report).await?;
 
     let journal = Arc::new(Journal::default());
@@ -66,10 +66,10 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
         let manifest = &assigned.manifest;
         let principal =
             Principal::Module { node: instance.node.clone(), module: instance.module.clone() };
-        let permissions = module_permissions(&instance.node, manifest, broken)?;
+        let permissions = permissions(&mesh, &principal, broken)?;
         let connection = broker.connect(principal, permissions)?;
         let module = Broker::builder(connection)
-            .consumes(EventPattern::minimal_filters(&manifest.consumes))
+            .manifest(manifest)
             .retry(RETRY)
             .build();
         subscribe(&module, &instance, manifest, broken, &journal).await?;
@@ -77,54 +77,26 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
         modules.insert(instance, module);
     }
     let mut people = BTreeMap::new();
-    for (name, access) in mesh.people() {
-        let grants = match access {
-            Access::Administrator => PersonGrants::Administrator,
-            Access::Tools(tools) => PersonGrants::Tools(pairs(tools)),
-        };
-        let permissions = Permissions::of_person(name, &grants)?;
-        let connection = broker.connect(Principal::Person { name: name.clone() }, permissions)?;
+    for (name, _) in mesh.people() {
+        let principal = Principal::Person { name: name.clone() };
+        let permissions = permissions(&mesh, &principal, broken)?;
+        let connection = broker.connect(principal, permissions)?;
         people.insert(name.clone(), Broker::builder(connection).build());
     }
     Ok(Raised { mesh, broken, topology, controller, modules, people, journal })
 }
 
-/// The streams, and a consumer for each node and each module that consumes.
-fn topology(mesh: &Mesh) -> Result<Topology, DemoError> {
-    let mut topology = Topology::new();
-    for node in mesh.nodes() {
-        topology = topology.with_node(node);
-    }
-    for instance in mesh.instances() {
-        if let Some(assigned) = mesh.module(&instance.module) {
-            let filters = EventPattern::minimal_filters(&assigned.manifest.consumes);
-            topology = topology.with_module(&instance.node, &instance.module, &filters)?;
-        }
-    }
-    Ok(topology)
-}
-
-fn module_permissions(
-    node: &NodeName,
-    manifest: &ModuleManifest,
+/// The rights that follow from the files, and too many where that is to be seen.
+fn permissions(
+    mesh: &Mesh,
+    principal: &Principal,
     broken: Option<FlowName>,
 ) -> Result<Permissions, DemoError> {
-    let grants = ModuleGrants {
-        emits: manifest.emits.clone(),
-        consumes: !manifest.consumes.is_empty(),
-        calls: pairs(&manifest.calls),
-        tools: manifest.tools.iter().map(|tool| tool.name.clone()).collect(),
-        provides: !manifest.provides.is_empty(),
-    };
-    let permissions = Permissions::of_module(node, &manifest.name, &grants)?;
+    let permissions = mesh.permissions(principal)?;
     Ok(match broken {
         Some(FlowName::Refused) => permissions.and(Permissions::everything()),
         _ => permissions,
     })
-}
-
-fn pairs(tools: &[ToolRef]) -> Vec<(mesh_core::name::ModuleName, mesh_core::name::ToolName)> {
-    tools.iter().map(|tool| (tool.module.clone(), tool.tool.clone())).collect()
 }
 
 async fn subscribe(

@@ -45,6 +45,7 @@ pub use headers::{
     TRACEPARENT, TRACESTATE,
 };
 pub use id::{EventId, EventIdError};
+pub use value::decode_header;
 
 /// One event: its facts and its data. The event's name is in the subject, not here.
 #[derive(Debug, Clone, PartialEq, Eq)]

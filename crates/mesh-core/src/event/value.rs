@@ -22,6 +22,13 @@ pub(super) fn encode(text: &str) -> String {
     utf8_percent_encode(text, TEXT).to_string()
 }
 
+/// The text that the value of an `x-` header stands for, as far as it can be read: for people, who
+/// would rather see an odd escape than nothing.
+#[must_use]
+pub fn decode_header(value: &str) -> Cow<'_, str> {
+    percent::decode(value).unwrap_or(Cow::Borrowed(value))
+}
+
 /// What another program wrote, with its escapes left alone and what it should have encoded encoded.
 pub(super) fn made_safe(value: &str) -> String {
     utf8_percent_encode(value, WIRE).to_string()

@@ -32,6 +32,7 @@
 //! ```
 
 mod checker;
+mod compose;
 mod mesh;
 mod mesh_file;
 mod module;

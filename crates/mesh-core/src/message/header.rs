@@ -4,34 +4,35 @@ use std::fmt;
 /// Names of headers that the mesh sets or reads itself.
 pub mod names {
     use super::HeaderName;
+    use crate::event;
 
     macro_rules! header_names {
-        ($($(#[$doc:meta])* $constant:ident = $text:literal;)*) => {
+        ($($(#[$doc:meta])* $constant:ident = $text:expr;)*) => {
             $($(#[$doc])* pub const $constant: HeaderName = HeaderName::from_static($text);)*
         };
     }
 
     header_names! {
         /// Unique id of an event (protocol §3).
-        EVENT_ID = "x-event-id";
+        EVENT_ID = event::EVENT_ID;
         /// Module that emitted an event.
-        SOURCE = "x-source";
+        SOURCE = event::SOURCE;
         /// Node that an event was emitted on.
-        NODE = "x-node";
+        NODE = event::NODE;
         /// When an event was emitted, RFC 3339.
-        TIME = "x-time";
+        TIME = event::TIME;
         /// Media type of the body.
-        CONTENT_TYPE = "content-type";
+        CONTENT_TYPE = event::CONTENT_TYPE;
         /// The event or command that caused this one.
-        CAUSATION_ID = "x-causation-id";
+        CAUSATION_ID = event::CAUSATION_ID;
         /// Version of the body's shape.
-        SCHEMA = "x-schema";
+        SCHEMA = event::SCHEMA;
         /// W3C trace context.
-        TRACEPARENT = "traceparent";
+        TRACEPARENT = event::TRACEPARENT;
         /// W3C trace state.
-        TRACESTATE = "tracestate";
+        TRACESTATE = event::TRACESTATE;
         /// W3C baggage.
-        BAGGAGE = "baggage";
+        BAGGAGE = event::BAGGAGE;
         /// Milliseconds that the caller will wait for an answer, counted from sending.
         TIMEOUT_MS = "x-timeout-ms";
         /// Signature over a body: `<key id>.<base64url>` (protocol §6).

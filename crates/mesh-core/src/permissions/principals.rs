@@ -4,11 +4,9 @@ use super::{Permissions, Rule, Rules};
 use crate::identity::Principal;
 use crate::name::{ConsumerName, EventName, ModuleName, NodeName, PersonName, TokenId, ToolName};
 use crate::port::{ConsumerRef, QueueGroup, Responder};
+use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL};
 use crate::subject::{Filter, SubjectError};
 use crate::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName};
-
-/// Tools that the controller alone calls, on providers.
-const PROVISIONING: [&str; 2] = ["provision_grant", "provision_withdraw"];
 
 /// What a module's manifest says that its account follows from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,7 +71,7 @@ impl Permissions {
         }
         let mut tools = grants.tools.clone();
         if grants.provides {
-            tools.extend(PROVISIONING.iter().map(|tool| ToolName::fixed(tool)));
+            tools.extend([GRANT_TOOL, WITHDRAW_TOOL].map(ToolName::fixed));
         }
         if !tools.is_empty() {
             publish.push(ReplyAddress::filter(&Responder::Module(module.clone())));
@@ -145,7 +143,7 @@ impl Permissions {
             }
         }
         let mut denied = Vec::new();
-        for tool in PROVISIONING {
+        for tool in [GRANT_TOOL, WITHDRAW_TOOL] {
             denied.push(Filter::new(format!("mesh.tools.*.{tool}"))?);
         }
         Ok(Self {
