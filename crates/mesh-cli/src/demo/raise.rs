@@ -15,7 +15,7 @@ use mesh_core::provision::Consumer;
 use mesh_core::tool::ToolFailure;
 use mesh_core::topology::Topology;
 use mesh_sdk::{Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
-use mesh_transport_mem::DurableBroker;
+use mesh_transport_mem::InMemoryDurableBroker;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Handling, Journal};
@@ -52,7 +52,7 @@ const RETRY: RetryPolicy =
     RetryPolicy { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
 
 pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised, DemoError> {
-    let broker = DurableBroker::new(Arc::new(SystemClock::new()));
+    let broker = InMemoryDurableBroker::new(Arc::new(SystemClock::new()));
     let name = InstanceName::new("demo")?;
     let controller =
         broker.connect(Principal::Controller { name }, Permissions::of_controller())?;

@@ -1,0 +1,24 @@
+use super::*;
+
+async fn story(broken: Option<FlowName>) -> (bool, String) {
+    let mut out = Vec::new();
+    let good = run(None, broken, &mut out).await.unwrap();
+    (good, String::from_utf8(out).unwrap())
+}
+
+#[tokio::test]
+async fn the_example_comes_out_as_computed() {
+    let (good, story) = story(None).await;
+    assert!(good, "{story}");
+    insta::assert_snapshot!(story);
+}
+
+#[tokio::test]
+async fn a_broken_flow_is_named_and_no_other() {
+    for name in FlowName::ALL {
+        let (good, story) = story(Some(name)).await;
+        assert!(!good, "{name:?} was broken and not noticed:\n{story}");
+        let last = story.lines().last().unwrap();
+        assert_eq!(last, format!("Came out otherwise: {}.", name.word()), "{story}");
+    }
+}
