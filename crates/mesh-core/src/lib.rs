@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod dead_letter;
 pub mod identity;
 pub mod message;
 pub mod name;
