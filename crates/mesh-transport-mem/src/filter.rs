@@ -13,7 +13,7 @@ use crate::statistics::Statistics;
 ///
 /// Cheap to clone; every clone is the same broker.
 #[derive(Debug, Clone)]
-pub struct InMemoryFilterBroker(Arc<Broker>);
+pub struct InMemoryFilterBroker(pub(crate) Arc<Broker>);
 
 impl InMemoryFilterBroker {
     /// A broker that goes by `clock`.

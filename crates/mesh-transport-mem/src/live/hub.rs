@@ -118,6 +118,15 @@ impl Hub {
         route
     }
 
+    /// How many subjects it remembers.
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.shards
+            .iter()
+            .map(|shard| shard.read().routes.len())
+            .sum()
+    }
+
     fn work_out(&self, subject: &Subject) -> Route {
         let table = self.table.read();
         let mut route = Route {

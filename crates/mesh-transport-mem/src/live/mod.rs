@@ -8,13 +8,9 @@ mod route;
 mod subscription;
 mod table;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use deliver::{deliver, deliver_now, deliver_to_group};
 pub(crate) use hub::Hub;
 pub(crate) use listener::{Asked, Listener, Sink};
 pub(crate) use queue::{End, Queue};
-pub(crate) use route::Route;
 pub(crate) use subscription::{Arrivals, Held};
 pub(crate) use table::EntryId;

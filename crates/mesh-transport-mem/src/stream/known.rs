@@ -31,8 +31,4 @@ impl Known {
         self.numbers.insert(id.clone(), number);
         self.order.push_back((now, id.clone()));
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.numbers.len()
-    }
 }

@@ -11,11 +11,7 @@ mod reading;
 mod seat;
 mod settle;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
