@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod credential;
+pub mod dead_letter;
 pub mod event;
 pub mod guard;
 pub mod identity;

@@ -1,1 +1,24 @@
-//! Placeholder while the workspace is laid out.
+#![doc = include_str!("../README.md")]
+
+mod access;
+mod broker;
+mod bury;
+mod durable;
+mod exact;
+mod filter;
+mod link;
+mod live;
+mod pending;
+mod port;
+mod statistics;
+mod status;
+mod stream;
+mod timer;
+
+#[cfg(test)]
+mod tests;
+
+pub use durable::{InMemoryDurableBroker, InMemoryDurableBrokerBuilder};
+pub use exact::InMemoryExactBroker;
+pub use filter::InMemoryFilterBroker;
+pub use statistics::Statistics;

@@ -44,7 +44,7 @@ impl MessageProblem {
 }
 
 /// Headers that steer a broker: JetStream's, and the ones RabbitMQ routes or counts by.
-fn belongs_to_broker(name: &str) -> bool {
+pub(crate) fn belongs_to_broker(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     match lower.as_str() {
         "nats-service-error" | "nats-service-error-code" => false,

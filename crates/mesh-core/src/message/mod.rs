@@ -16,6 +16,7 @@ use bytes::Bytes;
 use crate::subject::Subject;
 
 pub use check::MessageProblem;
+pub(crate) use check::belongs_to_broker;
 pub use header::{HeaderError, HeaderName, HeaderProblem, HeaderValue, names};
 pub use headers::Headers;
 pub use publish_id::{PublishId, PublishIdError};

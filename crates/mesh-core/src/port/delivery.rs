@@ -4,6 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::TransportError;
+use crate::dead_letter::DeadReason;
 use crate::message::Message;
 
 /// One message in the hands of a consumer, to be settled once: [`ack`](Self::ack),
@@ -164,8 +165,8 @@ pub struct Reason(String);
 
 impl Reason {
     const MAX: usize = 512;
-    const UNDECODABLE: &str = "undecodable";
-    const UNVERIFIABLE: &str = "unverifiable";
+    const UNDECODABLE: &str = DeadReason::Undecodable.as_str();
+    const UNVERIFIABLE: &str = DeadReason::Unverifiable.as_str();
 
     /// Takes what fits of `text`.
     #[must_use]
@@ -193,21 +194,15 @@ impl Reason {
         Self::new(format!("{}: {}", Self::UNVERIFIABLE, text.as_ref()))
     }
 
-    /// What kind of reason it is, for a dead letter's `x-dead-reason`: `undecodable`,
-    /// `unverifiable`, else `terminated`. A broker passes on one text, so the kind is its beginning.
+    /// What kind of reason it is, for a dead letter. A broker passes on one text, so the kind is how
+    /// it begins.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
-        let begins = |kind: &str| {
-            self.0
-                .strip_prefix(kind)
-                .is_some_and(|rest| rest.starts_with(':'))
-        };
-        if begins(Self::UNDECODABLE) {
-            Self::UNDECODABLE
-        } else if begins(Self::UNVERIFIABLE) {
-            Self::UNVERIFIABLE
-        } else {
-            "terminated"
+    pub fn kind(&self) -> DeadReason {
+        let kind = self.0.split_once(':').map_or("", |(kind, _)| kind);
+        match kind {
+            Self::UNDECODABLE => DeadReason::Undecodable,
+            Self::UNVERIFIABLE => DeadReason::Unverifiable,
+            _ => DeadReason::Terminated,
         }
     }
 

@@ -1,6 +1,7 @@
 use std::error::Error as _;
 
 use super::*;
+use crate::dead_letter::DeadReason;
 
 #[test]
 fn every_capability_has_its_own_bit() {
@@ -38,10 +39,10 @@ fn a_reason_is_one_bounded_line() {
 
 #[test]
 fn a_reason_tells_its_kind() {
-    assert_eq!(Reason::undecodable("x").kind(), "undecodable");
-    assert_eq!(Reason::unverifiable("x").kind(), "unverifiable");
-    assert_eq!(Reason::new("undecodable").kind(), "terminated");
-    assert_eq!(Reason::new("no such account").kind(), "terminated");
+    assert_eq!(Reason::undecodable("x").kind(), DeadReason::Undecodable);
+    assert_eq!(Reason::unverifiable("x").kind(), DeadReason::Unverifiable);
+    assert_eq!(Reason::new("undecodable").kind(), DeadReason::Terminated);
+    assert_eq!(Reason::new("no such account").kind(), DeadReason::Terminated);
 }
 
 #[test]

@@ -1,0 +1,75 @@
+use percent_encoding::percent_decode_str;
+
+use super::{DeadLetter, DeadReason};
+use crate::message::{HeaderName, Message, names};
+use crate::name::ConsumerName;
+use crate::port::{ConsumerRef, Reason};
+use crate::subject::Subject;
+use crate::time::Timestamp;
+use crate::topology::StreamName;
+
+/// Why a message is not a dead letter that can be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeadLetterError {
+    /// A header is not there.
+    #[error("header {0} is missing")]
+    Missing(HeaderName),
+    /// A header says something else than it should.
+    #[error("header {0} can't be read")]
+    Unreadable(HeaderName),
+}
+
+impl DeadLetter {
+    /// Reads the `x-dead-*` headers of a dead letter. Only events have dead letters, so the
+    /// consumer is one of EVENTS.
+    ///
+    /// # Errors
+    /// [`DeadLetterError`] with the header, the first that is wrong.
+    pub fn parse(message: &Message) -> Result<Self, DeadLetterError> {
+        let text = |name: HeaderName| match message.headers().value(name.as_str()) {
+            None => Err(DeadLetterError::Missing(name)),
+            Some(value) => match percent_decode_str(value).decode_utf8() {
+                Ok(text) => Ok((name, text.into_owned())),
+                Err(_) => Err(DeadLetterError::Unreadable(name)),
+            },
+        };
+        let optional = |name: HeaderName| match text(name) {
+            Ok(found) => Ok(Some(found)),
+            Err(DeadLetterError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let number = |name| {
+            let (name, text) = text(name)?;
+            text.parse::<u64>()
+                .map_err(|_| DeadLetterError::Unreadable(name))
+        };
+        let subject = match optional(names::DEAD_SUBJECT)? {
+            None => None,
+            Some((name, text)) => {
+                Some(Subject::new(text).map_err(|_| DeadLetterError::Unreadable(name))?)
+            }
+        };
+        let (name, consumer) = text(names::DEAD_CONSUMER)?;
+        let consumer =
+            ConsumerName::new(consumer).map_err(|_| DeadLetterError::Unreadable(name))?;
+        let (name, reason) = text(names::DEAD_REASON)?;
+        let reason = DeadReason::ALL
+            .into_iter()
+            .find(|known| known.as_str() == reason)
+            .ok_or(DeadLetterError::Unreadable(name))?;
+        let (name, time) = text(names::DEAD_TIME)?;
+        let time: jiff::Timestamp = time
+            .parse()
+            .map_err(|_| DeadLetterError::Unreadable(name))?;
+        Ok(Self {
+            subject,
+            consumer: ConsumerRef::new(StreamName::Events, consumer),
+            sequence: number(names::DEAD_SEQUENCE)?,
+            deliveries: number(names::DEAD_DELIVERIES)?,
+            reason,
+            error: optional(names::DEAD_ERROR)?.map(|(_, text)| Reason::new(text)),
+            time: Timestamp::from_millis(time.as_millisecond()),
+        })
+    }
+}

@@ -1,0 +1,119 @@
+use arc_swap::ArcSwap;
+use mesh_core::permissions::Permissions;
+use mesh_core::port::{ConsumerRef, ErrorKind, Operation, QueueGroup, TransportError};
+use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::{AckAddress, DeliverySubject};
+
+/// What a connection may do now.
+#[derive(Debug)]
+pub(crate) struct Access(Option<ArcSwap<Permissions>>);
+
+/// Reply addresses that only the broker itself hands out (protocol §4).
+const BROKER_REPLIES: [&str; 3] = ["$JS.ACK.", "_R_.", "$GR."];
+
+impl Access {
+    /// Where nothing is enforced.
+    pub(crate) fn everything() -> Self {
+        Self(None)
+    }
+
+    /// What `permissions` say.
+    pub(crate) fn of(permissions: Permissions) -> Self {
+        Self(Some(ArcSwap::from_pointee(permissions)))
+    }
+
+    /// From now on it is what these say.
+    pub(crate) fn replace(&self, permissions: Permissions) {
+        if let Self(Some(current)) = self {
+            current.store(permissions.into());
+        }
+    }
+
+    pub(crate) fn publish(
+        &self,
+        subject: &Subject,
+        reply: Option<&Subject>,
+        operation: Operation,
+    ) -> Result<(), TransportError> {
+        let Self(Some(permissions)) = self else {
+            return Ok(());
+        };
+        let broker_reply = |reply: &Subject| {
+            BROKER_REPLIES
+                .iter()
+                .any(|prefix| reply.as_str().starts_with(prefix))
+        };
+        if !permissions.load().publish.permits(subject) {
+            Err(TransportError::new(ErrorKind::Denied, operation).about(subject))
+        } else if reply.is_some_and(broker_reply) {
+            Err(TransportError::new(ErrorKind::Denied, operation)
+                .about(subject)
+                .detail("its reply address is the broker's own"))
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn subscribe(
+        &self,
+        filter: &Filter,
+        group: Option<&QueueGroup>,
+        operation: Operation,
+    ) -> Result<(), TransportError> {
+        match self {
+            Self(Some(permissions))
+                if !permissions.load().subscribe.permits_filter(filter, group) =>
+            {
+                Err(TransportError::new(ErrorKind::Denied, operation).about(filter))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it may listen to its own inbox, where `reply` is.
+    pub(crate) fn hear_reply(&self, reply: &Subject) -> Result<(), TransportError> {
+        match self {
+            Self(Some(permissions)) if !permissions.load().subscribe.permits(reply) => {
+                Err(TransportError::new(ErrorKind::Denied, Operation::Request)
+                    .about(reply)
+                    .detail("it may not listen to its own inbox"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reading a durable consumer takes its delivery subject, in its group where it is shared, and
+    /// its acknowledgements in one of their forms.
+    pub(crate) fn consume(
+        &self,
+        consumer: &ConsumerRef,
+        shared: bool,
+    ) -> Result<(), TransportError> {
+        let Self(Some(permissions)) = self else {
+            return Ok(());
+        };
+        let permissions = permissions.load();
+        let group = shared.then(|| QueueGroup::of_consumer(&consumer.consumer));
+        let delivery = DeliverySubject::of(consumer.clone()).to_subject().into();
+        let hears = permissions
+            .subscribe
+            .permits_filter(&delivery, group.as_ref());
+        let acks = AckAddress::filters(consumer)
+            .iter()
+            .any(|filter| permissions.publish.permits_filter(filter, None));
+        if hears && acks {
+            Ok(())
+        } else {
+            Err(TransportError::new(ErrorKind::Denied, Operation::Consume)
+                .about(consumer.to_string()))
+        }
+    }
+
+    /// Whether a subject is denied within what may be subscribed to.
+    pub(crate) fn hides(&self, subject: &Subject) -> bool {
+        match self {
+            Self(Some(permissions)) => permissions.load().subscribe.hides(subject),
+            Self(None) => false,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use mesh_core::identity::Principal;
+use mesh_core::message::Message;
+use mesh_core::permissions::Permissions;
+use mesh_core::port::{
+    Appended, Capabilities, Clock, ConsumerRef, ErrorKind, Operation, TransportError,
+};
+use mesh_core::subject::Subject;
+use mesh_core::time::Timestamp;
+use mesh_core::topology::StreamName;
+use parking_lot::{Mutex, RwLock};
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+
+use crate::access::Access;
+use crate::link::{Link, LinkId};
+use crate::live::{Asked, Hub, Listener, deliver, deliver_to_group};
+use crate::pending::Pending;
+use crate::statistics::Statistics;
+use crate::status::Over;
+use crate::stream::{Append, Effects, Seat, SeatId, Stream};
+use crate::timer::Timer;
+
+/// What all three brokers are: who listens, who asks, what is kept, and who is connected. What a
+/// broker does not declare it is never asked for.
+#[derive(Debug)]
+pub(crate) struct Broker {
+    pub(crate) capabilities: Capabilities,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) epoch: Timestamp,
+    pub(crate) hub: Hub,
+    pub(crate) pending: Pending,
+    pub(crate) streams: RwLock<Vec<Arc<Stream>>>,
+    pub(crate) timer: Timer,
+    me: Weak<Self>,
+    random: Mutex<StdRng>,
+    links: Mutex<BTreeMap<LinkId, Weak<Link>>>,
+    last_id: AtomicU64,
+}
+
+/// How a broker is made.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) capabilities: Capabilities,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) epoch: Option<Timestamp>,
+    pub(crate) seed: Option<u64>,
+}
+
+impl Broker {
+    pub(crate) fn new(settings: Settings) -> Arc<Self> {
+        let Settings {
+            capabilities,
+            clock,
+            epoch,
+            seed,
+        } = settings;
+        let random = match seed {
+            Some(seed) => StdRng::seed_from_u64(seed),
+            None => StdRng::from_os_rng(),
+        };
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
+            capabilities,
+            epoch: epoch.unwrap_or_else(|| clock.now()),
+            timer: Timer::new(Arc::clone(&clock)),
+            clock,
+            hub: Hub::new(),
+            pending: Pending::default(),
+            streams: RwLock::default(),
+            random: Mutex::new(random),
+            links: Mutex::default(),
+            last_id: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn connect(self: &Arc<Self>, principal: Principal, access: Access) -> Arc<Link> {
+        let id = LinkId(self.next_id());
+        let link = Arc::new(Link::new(id, principal, access, Arc::clone(self)));
+        self.links.lock().insert(id, Arc::downgrade(&link));
+        link
+    }
+
+    pub(crate) fn forget_link(&self, id: LinkId) {
+        self.links.lock().remove(&id);
+    }
+
+    fn links_of(&self, principal: &Principal) -> Vec<Arc<Link>> {
+        let links: Vec<_> = self.links.lock().values().cloned().collect();
+        links
+            .iter()
+            .filter_map(Weak::upgrade)
+            .filter(|link| *link.principal == *principal)
+            .collect()
+    }
+
+    /// Drops that principal's connections; the answer is how many.
+    pub(crate) fn sever(&self, principal: &Principal) -> usize {
+        let open = |link: &Arc<Link>| link.status.over().is_none();
+        let links: Vec<_> = self.links_of(principal).into_iter().filter(open).collect();
+        for link in &links {
+            link.end(Over::Severed);
+        }
+        links.len()
+    }
+
+    /// Replaces that principal's permissions on the connections it has; the answer is how many.
+    pub(crate) fn set_permissions(
+        &self,
+        principal: &Principal,
+        permissions: &Permissions,
+    ) -> usize {
+        let links = self.links_of(principal);
+        for link in &links {
+            link.access.replace(permissions.clone());
+            link.apply_access();
+        }
+        self.hub.outdate();
+        links.len()
+    }
+
+    pub(crate) fn next_id(&self) -> u64 {
+        self.last_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn seat_id(&self) -> SeatId {
+        SeatId(self.next_id())
+    }
+
+    pub(crate) fn random(&self) -> u128 {
+        self.random.lock().random()
+    }
+
+    pub(crate) fn stream(&self, name: StreamName) -> Option<Arc<Stream>> {
+        let streams = self.streams.read();
+        streams.iter().find(|stream| stream.name == name).cloned()
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        let links = self.links.lock();
+        Statistics {
+            connections: links.len(),
+            subscriptions: self.hub.listeners(),
+            pending_requests: self.pending.len(),
+            late_answers: self.pending.late(),
+            timers: self.timer.len(),
+        }
+    }
+
+    /// What a plain publish does: a stream that takes the subject keeps the message, as on a real
+    /// server, and who listens hears it. The answer is whether anybody receives it.
+    pub(crate) async fn publish(
+        &self,
+        from: Option<&Arc<Principal>>,
+        message: &Message,
+        require_receiver: bool,
+    ) -> Result<bool, TransportError> {
+        let subject = message.subject();
+        let route = self.hub.route(subject);
+        let answered = is_inbox(subject) && self.pending.answer(subject, Ok(message.clone()));
+        let received = answered || route.is_heard() || route.stream.is_some();
+        if require_receiver && !received {
+            return Err(
+                TransportError::new(ErrorKind::NoResponders, Operation::Publish).about(subject),
+            );
+        }
+        if let Some(stream) = &route.stream {
+            let appended = self.keep(stream, message, Append::plain())?;
+            deliver(&route, message, from).await;
+            if let Some(reply) = message.reply() {
+                Box::pin(self.confirm(reply, &appended)).await;
+            }
+        } else {
+            deliver(&route, message, from).await;
+        }
+        Ok(received)
+    }
+
+    /// The server confirms what a stream keeps to any reply address, whoever may publish there.
+    async fn confirm(&self, reply: &Subject, appended: &Appended) {
+        let stream = appended.stream;
+        let sequence = appended.sequence.unwrap_or_default();
+        let body = format!(r#"{{"stream":"{stream}","seq":{sequence}}}"#);
+        let confirmation = Message::new(reply.clone(), body);
+        if let Err(error) = self.publish(None, &confirmation, false).await {
+            tracing::debug!(%error, "a confirmation was refused");
+        }
+    }
+
+    /// Stores a message in `stream`, and wakes who waits for it.
+    pub(crate) fn keep(
+        &self,
+        stream: &Arc<Stream>,
+        message: &Message,
+        append: Append<'_>,
+    ) -> Result<Appended, TransportError> {
+        let (appended, effects) =
+            stream.append(message, append, self.clock.now(), self.clock.monotonic())?;
+        self.run(effects);
+        Ok(appended)
+    }
+
+    /// Gives the calls that a server has not read to another member of its group, or tells who
+    /// asked that nobody is there; the answer is how many there were.
+    pub(crate) fn hand_on(&self, listener: &Listener) -> u64 {
+        let unread = listener.unread_calls();
+        let mut count = 0;
+        for Asked { message, caller } in unread {
+            count += 1;
+            let route = self.hub.route(message.subject());
+            let taken = listener
+                .group
+                .as_ref()
+                .is_some_and(|group| deliver_to_group(&route, group, &message, caller.as_ref()));
+            if let (false, Some(reply)) = (taken, message.reply()) {
+                let nobody = TransportError::new(ErrorKind::NoResponders, Operation::Request)
+                    .about(message.subject());
+                self.pending.answer(reply, Err(nobody));
+            }
+        }
+        count
+    }
+
+    /// Takes a reader from its consumer; the answer is how many deliveries went back.
+    pub(crate) fn leave(&self, stream: &Arc<Stream>, seat: &Seat) -> u64 {
+        let (released, effects) = stream.leave(seat);
+        self.run(effects);
+        released
+    }
+
+    /// Looks what is due at a consumer.
+    pub(crate) fn look(&self, consumer: &ConsumerRef) {
+        if let Some(stream) = self.stream(consumer.stream) {
+            self.run(stream.look(&consumer.consumer, self.clock.monotonic()));
+        }
+    }
+
+    /// Does what a change of a stream asked for. The stream's lock must be free.
+    pub(crate) fn run(&self, effects: Effects) {
+        let Effects {
+            wake,
+            look_at,
+            burials,
+        } = effects;
+        for (due, consumer) in look_at {
+            self.timer.add(due, consumer, &self.me);
+        }
+        for burial in burials {
+            self.bury(burial);
+        }
+        for waker in wake {
+            waker.wake();
+        }
+    }
+}
+
+fn is_inbox(subject: &Subject) -> bool {
+    subject.as_str().starts_with("_INBOX.")
+}

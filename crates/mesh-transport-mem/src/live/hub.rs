@@ -1,0 +1,148 @@
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use hashbrown::{DefaultHashBuilder, HashMap};
+use mesh_core::port::TransportError;
+use mesh_core::subject::Subject;
+use parking_lot::RwLock;
+
+use super::listener::Listener;
+use super::route::Route;
+use super::table::{EntryId, Table};
+use crate::stream::Stream;
+
+/// Who listens where.
+///
+/// A publisher finds the [`Route`] of its subject in one of many shards. Whoever comes or goes
+/// begins a new generation, and a route of an older one is worked out again when it is next used.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    table: RwLock<Listening>,
+    generation: AtomicU64,
+    shards: Box<[RwLock<Shard>]>,
+    hasher: DefaultHashBuilder,
+    /// Where the next group begins to take turns.
+    turn: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Listening {
+    listeners: Table<Arc<Listener>>,
+    streams: Vec<Arc<Stream>>,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    generation: u64,
+    routes: HashMap<Subject, Arc<Route>>,
+}
+
+impl Hub {
+    const SHARDS: usize = 64;
+    /// How many subjects a shard remembers: whoever publishes to ever new subjects fills no memory.
+    const ROUTES: usize = 1024;
+
+    pub(crate) fn new() -> Self {
+        Self {
+            table: RwLock::new(Listening {
+                listeners: Table::new(),
+                streams: Vec::new(),
+            }),
+            generation: AtomicU64::new(1),
+            shards: (0..Self::SHARDS).map(|_| RwLock::default()).collect(),
+            hasher: DefaultHashBuilder::default(),
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// From now on it hears what its filter matches.
+    pub(crate) fn add(&self, listener: &Arc<Listener>) -> Result<EntryId, TransportError> {
+        let id = self
+            .table
+            .write()
+            .listeners
+            .add(&listener.filter, Arc::clone(listener));
+        self.outdate();
+        Ok(id)
+    }
+
+    /// From now on it hears nothing.
+    pub(crate) fn remove(&self, id: EntryId) {
+        self.table.write().listeners.remove(id);
+        self.outdate();
+    }
+
+    /// From now on these streams take their subjects.
+    pub(crate) fn set_streams(&self, streams: Vec<Arc<Stream>>) {
+        self.table.write().streams = streams;
+        self.outdate();
+    }
+
+    /// Has every route worked out again, because what somebody may hear has changed.
+    pub(crate) fn outdate(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How many listen.
+    pub(crate) fn listeners(&self) -> usize {
+        self.table.read().listeners.len()
+    }
+
+    /// Who messages of `subject` go to.
+    pub(crate) fn route(&self, subject: &Subject) -> Arc<Route> {
+        let hash = self.hasher.hash_one(subject);
+        // The remainder is below the number of shards.
+        let shard = &self.shards[(hash % Self::SHARDS as u64) as usize];
+        let generation = self.generation.load(Ordering::Acquire);
+        {
+            let shard = shard.read();
+            if shard.generation == generation
+                && let Some(route) = shard.routes.get(subject)
+            {
+                return Arc::clone(route);
+            }
+        }
+        let route = Arc::new(self.work_out(subject));
+        let mut shard = shard.write();
+        if shard.generation < generation {
+            shard.generation = generation;
+            shard.routes.clear();
+        }
+        if shard.generation == generation {
+            if shard.routes.len() >= Self::ROUTES {
+                shard.routes.clear();
+            }
+            shard.routes.insert(subject.clone(), Arc::clone(&route));
+        }
+        route
+    }
+
+    /// How many subjects it remembers.
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.shards
+            .iter()
+            .map(|shard| shard.read().routes.len())
+            .sum()
+    }
+
+    fn work_out(&self, subject: &Subject) -> Route {
+        let table = self.table.read();
+        let mut route = Route {
+            stream: table
+                .streams
+                .iter()
+                .find(|stream| stream.takes(subject))
+                .cloned(),
+            ..Route::default()
+        };
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        table.listeners.for_each_match(subject, |listener| {
+            if !listener.access.hides(subject) {
+                route.add(listener, turn);
+            }
+        });
+        route
+    }
+}

@@ -1,0 +1,85 @@
+use std::sync::Arc;
+
+use mesh_core::identity::Principal;
+use mesh_core::message::Message;
+use mesh_core::port::QueueGroup;
+use mesh_core::subject::Filter;
+
+use super::queue::{End, Offer, Queue};
+use crate::access::Access;
+
+/// One live subscription, as those who publish see it.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) filter: Filter,
+    pub(crate) group: Option<QueueGroup>,
+    pub(crate) sink: Sink,
+    /// What its connection may hear at all.
+    pub(crate) access: Arc<Access>,
+}
+
+/// Where its messages wait.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    /// For a subscription.
+    Messages(Queue<Message>),
+    /// For a server of calls.
+    Calls(Queue<Asked>),
+}
+
+/// A call, with who made it.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) message: Message,
+    /// Nothing where the broker speaks in nobody's name.
+    pub(crate) caller: Option<Arc<Principal>>,
+}
+
+impl Asked {
+    fn new(message: &Message, caller: Option<&Arc<Principal>>) -> Self {
+        Self {
+            message: message.clone(),
+            caller: caller.cloned(),
+        }
+    }
+}
+
+impl Listener {
+    /// Gives it the message if there is room.
+    pub(super) fn offer(&self, message: &Message, caller: Option<&Arc<Principal>>) -> Offer {
+        match &self.sink {
+            Sink::Messages(queue) => queue.offer(message.clone()),
+            Sink::Calls(queue) => queue.offer(Asked::new(message, caller)),
+        }
+    }
+
+    /// Gives it the message, or counts it as lost there.
+    pub(super) fn insist(&self, message: &Message, caller: Option<&Arc<Principal>>) {
+        match &self.sink {
+            Sink::Messages(queue) => queue.insist(message.clone()),
+            Sink::Calls(queue) => queue.insist(Asked::new(message, caller)),
+        }
+    }
+
+    pub(crate) fn end(&self, end: End) {
+        match &self.sink {
+            Sink::Messages(queue) => queue.end(end),
+            Sink::Calls(queue) => queue.end(end),
+        }
+    }
+
+    /// Takes out the calls that its reader has not taken, to be handed on.
+    pub(crate) fn unread_calls(&self) -> Vec<Asked> {
+        match &self.sink {
+            Sink::Messages(_) => Vec::new(),
+            Sink::Calls(queue) => queue.drain(),
+        }
+    }
+
+    /// Drops the messages that nobody will read.
+    pub(super) fn forget(&self) {
+        if let Sink::Messages(queue) = &self.sink {
+            queue.drain();
+        }
+    }
+}

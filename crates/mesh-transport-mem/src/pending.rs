@@ -1,0 +1,86 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dashmap::DashMap;
+use mesh_core::message::Message;
+use mesh_core::port::TransportError;
+use mesh_core::subject::Subject;
+use tokio::sync::oneshot;
+
+use crate::link::LinkId;
+
+/// The questions that wait for an answer, by reply address.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    waiting: DashMap<Subject, Waiting>,
+    late: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    link: LinkId,
+    answer: oneshot::Sender<Result<Message, TransportError>>,
+}
+
+/// One question; forgotten when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Question<'a> {
+    pending: &'a Pending,
+    reply: Subject,
+    pub(crate) answer: oneshot::Receiver<Result<Message, TransportError>>,
+}
+
+impl Pending {
+    pub(crate) fn ask(&self, link: LinkId, reply: Subject) -> Question<'_> {
+        let (sender, answer) = oneshot::channel();
+        let waiting = Waiting {
+            link,
+            answer: sender,
+        };
+        self.waiting.insert(reply.clone(), waiting);
+        Question {
+            pending: self,
+            reply,
+            answer,
+        }
+    }
+
+    /// Gives the answer to whoever waits for it; says whether somebody did.
+    pub(crate) fn answer(&self, reply: &Subject, answer: Result<Message, TransportError>) -> bool {
+        match self.waiting.remove(reply) {
+            Some((_, waiting)) => waiting.answer.send(answer).is_ok(),
+            None => false,
+        }
+    }
+
+    /// Fails the questions of a connection that is over.
+    pub(crate) fn fail_all(&self, link: LinkId, error: &TransportError) {
+        let theirs: Vec<Subject> = self
+            .waiting
+            .iter()
+            .filter(|waiting| waiting.link == link)
+            .map(|waiting| waiting.key().clone())
+            .collect();
+        for reply in theirs {
+            self.answer(&reply, Err(error.clone()));
+        }
+    }
+
+    /// Notes an answer that nobody waits for any more.
+    pub(crate) fn note_late(&self) {
+        self.late.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn late(&self) -> u64 {
+        self.late.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        self.pending.waiting.remove(&self.reply);
+    }
+}

@@ -1,0 +1,89 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mesh_core::port::{
+    Administration, ConsumerRef, ConsumerState, Drift, DriftMode, ErrorKind, Operation, Position,
+    Stored, StreamState, TransportError,
+};
+use mesh_core::topology::{StreamName, Topology};
+
+use super::Port;
+use crate::stream::{Stream, assert, check};
+
+#[async_trait]
+impl Administration for Port {
+    async fn assert(
+        &self,
+        topology: &Topology,
+        mode: DriftMode,
+    ) -> Result<Vec<Drift>, TransportError> {
+        let link = &self.link;
+        link.check_open(Operation::Assert)?;
+        let broker = &link.broker;
+        let mut drift = Vec::new();
+        let mut changes = Vec::new();
+        {
+            // One assertion at a time: what is checked is what is then changed.
+            let mut streams = broker.streams.write();
+            check(topology, &streams)?;
+            for spec in topology.streams() {
+                if !streams.iter().any(|stream| stream.name == spec.name) {
+                    streams.push(Arc::new(Stream::new(spec.clone())));
+                }
+            }
+            for stream in streams.iter() {
+                let (found, effects) = assert(stream, topology, mode);
+                drift.extend(found);
+                changes.push(effects);
+            }
+            broker.hub.set_streams(streams.clone());
+        }
+        for effects in changes {
+            broker.run(effects);
+        }
+        Ok(drift)
+    }
+
+    async fn read(
+        &self,
+        stream: StreamName,
+        position: Position,
+    ) -> Result<Option<Stored>, TransportError> {
+        self.link.check_open(Operation::Read)?;
+        let broker = &self.link.broker;
+        let stream = broker.stream(stream).ok_or_else(|| {
+            TransportError::new(ErrorKind::NotFound, Operation::Read).about(stream.as_str())
+        })?;
+        Ok(stream.read(&position, broker.clock.monotonic()))
+    }
+
+    async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError> {
+        self.link.check_open(Operation::Inspect)?;
+        let broker = &self.link.broker;
+        let stream = broker.stream(stream);
+        Ok(stream.map(|stream| stream.state(broker.clock.monotonic())))
+    }
+
+    async fn inspect_consumer(
+        &self,
+        consumer: &ConsumerRef,
+    ) -> Result<Option<ConsumerState>, TransportError> {
+        self.link.check_open(Operation::Inspect)?;
+        let broker = &self.link.broker;
+        let now = broker.clock.monotonic();
+        Ok(broker
+            .stream(consumer.stream)
+            .and_then(|stream| stream.consumer_state(&consumer.consumer, now)))
+    }
+
+    async fn retire(&self, consumer: &ConsumerRef) -> Result<bool, TransportError> {
+        self.link.check_open(Operation::Retire)?;
+        let broker = &self.link.broker;
+        let Some(stream) = broker.stream(consumer.stream) else {
+            return Ok(false);
+        };
+        let (was_there, effects) = stream.retire(&consumer.consumer);
+        broker.run(effects);
+        Ok(was_there)
+    }
+}

@@ -1,0 +1,61 @@
+//! The ports, on a connection of any of the brokers.
+
+mod administration;
+mod requests;
+mod streams;
+mod transport;
+
+use std::sync::Arc;
+
+use mesh_core::identity::Principal;
+use mesh_core::message::Message;
+use mesh_core::port::{Capability, Connection, ErrorKind, Operation, TransportError};
+
+use crate::link::Link;
+
+/// One connection behind the ports.
+#[derive(Debug)]
+pub(crate) struct Port {
+    link: Arc<Link>,
+}
+
+impl Port {
+    /// The ports that the broker's capabilities speak of.
+    pub(crate) fn connection(link: Arc<Link>) -> Connection {
+        let principal = (*link.principal).clone();
+        let capabilities = link.broker.capabilities.clone();
+        let clock = Arc::clone(&link.broker.clock);
+        let administers = matches!(principal, Principal::Controller { .. });
+        let port = Arc::new(Self { link });
+        let mut connection = Connection::new(principal, clock, port.clone());
+        if capabilities.has(Capability::Requests) {
+            connection = connection.with_requests(port.clone());
+        }
+        if capabilities.has(Capability::DurableConsumers) {
+            connection = connection.with_streams(port.clone());
+            if administers {
+                connection = connection.with_administration(port);
+            }
+        }
+        connection
+    }
+
+    /// What every message is checked for before it goes anywhere.
+    fn check(&self, message: &Message, operation: Operation) -> Result<(), TransportError> {
+        let link = &self.link;
+        link.check_open(operation)?;
+        let subject = message.subject();
+        message
+            .check(link.broker.capabilities.limits())
+            .map_err(|problem| TransportError::of_message(problem, operation, subject.as_str()))?;
+        link.access.publish(subject, message.reply(), operation)
+    }
+
+    fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {
+        if self.link.broker.capabilities.has(capability) {
+            Ok(())
+        } else {
+            Err(TransportError::new(ErrorKind::Unsupported, operation))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::future::{Either, select};
+use mesh_core::identity::Principal;
+use mesh_core::message::{Headers, Message};
+use mesh_core::port::{
+    Answer, Call, Calls, ErrorKind, Incoming, Operation, QueueGroup, ReceiveError, RefusalReason,
+    Requests, Responder, TransportError,
+};
+use mesh_core::subject::Filter;
+use mesh_core::topology::ReplyAddress;
+
+use super::Port;
+use crate::link::Link;
+use crate::live::{Arrivals, Asked, Listener, Queue, Sink};
+use crate::timer::sleep_until;
+
+/// How many calls may wait for a server.
+const CALLS: usize = 1024;
+
+#[async_trait]
+impl Requests for Port {
+    async fn request(
+        &self,
+        responder: Responder,
+        message: Message,
+        timeout: Duration,
+    ) -> Result<Message, TransportError> {
+        let operation = Operation::Request;
+        let (link, broker) = (&self.link, &self.link.broker);
+        let due = broker.clock.monotonic().saturating_add(timeout);
+        let subject = message.subject().clone();
+        let error = |kind| TransportError::new(kind, operation).about(&subject);
+        if message.reply().is_some() {
+            link.check_open(operation)?;
+            return Err(error(ErrorKind::Invalid).detail("it brings a reply address"));
+        }
+        self.check(&message, operation)?;
+        let reply = link.inbox.reply(&responder, broker.random());
+        link.access.hear_reply(&reply)?;
+        let mut question = broker.pending.ask(link.id, reply.clone());
+        link.check_open(operation)?;
+        let message = message.with_reply(reply);
+        if !broker
+            .publish(Some(&link.principal), &message, false)
+            .await?
+        {
+            return Err(error(ErrorKind::NoResponders));
+        }
+        let expired = pin!(sleep_until(&*broker.clock, due));
+        match select(&mut question.answer, expired).await {
+            Either::Left((Ok(answer), _)) => answer,
+            // Only this call can take its question back, so the sender is never dropped unused.
+            Either::Left((Err(_), _)) => Err(error(ErrorKind::Disconnected)),
+            Either::Right(_) => Err(error(ErrorKind::TimedOut)),
+        }
+    }
+
+    async fn serve(&self, filter: Filter, group: QueueGroup) -> Result<Calls, TransportError> {
+        let operation = Operation::Serve;
+        let link = &self.link;
+        link.check_open(operation)?;
+        link.access.subscribe(&filter, Some(&group), operation)?;
+        let Some(responder) = responder(&link.principal) else {
+            return Err(TransportError::new(ErrorKind::Denied, operation)
+                .about(&filter)
+                .detail("only modules and the controller answer"));
+        };
+        let listener = Listener {
+            filter,
+            group: Some(group),
+            sink: Sink::Calls(Queue::new(CALLS)),
+            access: Arc::clone(&link.access),
+        };
+        let held = link.attach_listener(listener, operation)?;
+        Ok(Incoming::new(Serving {
+            responder,
+            arrivals: Arrivals::new(held),
+        }))
+    }
+}
+
+/// Who answers, where a principal may answer at all.
+fn responder(principal: &Principal) -> Option<Responder> {
+    match principal {
+        Principal::Module { module, .. } => Some(Responder::Module(module.clone())),
+        Principal::Controller { .. } => Some(Responder::Controller),
+        _ => None,
+    }
+}
+
+/// Calls that may be answered; the others are told as refused.
+struct Serving {
+    responder: Responder,
+    arrivals: Arrivals<Asked>,
+}
+
+impl Stream for Serving {
+    type Item = Result<Call, ReceiveError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let arrival = ready!(Pin::new(&mut this.arrivals).poll_next(context));
+        Poll::Ready(arrival.map(|arrival| this.admit(arrival?)))
+    }
+}
+
+impl Serving {
+    fn admit(&self, Asked { message, caller }: Asked) -> Result<Call, ReceiveError> {
+        let refused = |reason| ReceiveError::Refused {
+            subject: message.subject().clone(),
+            reason,
+        };
+        let Some(reply) = message.reply() else {
+            return Err(refused(RefusalReason::NoReply));
+        };
+        let to = ReplyAddress::check(reply, &self.responder)
+            .map_err(|_| refused(RefusalReason::ForeignReply))?;
+        let link = Arc::clone(self.arrivals.link());
+        Ok(Call::new(
+            message,
+            caller.map(|caller| (*caller).clone()),
+            Box::new(Owed { link, to }),
+        ))
+    }
+}
+
+/// An answer that is owed.
+struct Owed {
+    link: Arc<Link>,
+    to: ReplyAddress,
+}
+
+#[async_trait]
+impl Answer for Owed {
+    async fn send(self: Box<Self>, headers: Headers, payload: Bytes) -> Result<(), TransportError> {
+        let Self { link, to } = *self;
+        let port = Port { link };
+        let answer = Message::new(to.subject().clone(), payload).with_headers(headers);
+        port.check(&answer, Operation::Answer)?;
+        let (broker, from) = (&port.link.broker, &port.link.principal);
+        if !broker.publish(Some(from), &answer, false).await? {
+            broker.pending.note_late();
+        }
+        Ok(())
+    }
+}

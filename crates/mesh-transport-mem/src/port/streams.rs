@@ -1,0 +1,73 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mesh_core::message::Message;
+use mesh_core::port::{
+    AppendOptions, Appended, ConsumeOptions, ConsumerRef, Deliveries, ErrorKind, Incoming,
+    Operation, Streams, TransportError,
+};
+use tokio::task::coop;
+
+use super::Port;
+use crate::live::deliver;
+use crate::stream::{Append, Reading, Seat};
+
+#[async_trait]
+impl Streams for Port {
+    async fn append(
+        &self,
+        message: Message,
+        options: AppendOptions,
+    ) -> Result<Appended, TransportError> {
+        self.check(&message, Operation::Append)?;
+        coop::consume_budget().await;
+        let broker = &self.link.broker;
+        let route = broker.hub.route(message.subject());
+        let Some(stream) = &route.stream else {
+            return Err(TransportError::new(ErrorKind::NotFound, Operation::Append)
+                .about(message.subject())
+                .detail("no stream takes it"));
+        };
+        let append = Append {
+            id: options.id.as_ref(),
+            expected_last: options.expected_last,
+            operation: Operation::Append,
+        };
+        let appended = broker.keep(stream, &message, append)?;
+        if !appended.duplicate {
+            deliver(&route, &message, Some(&self.link.principal)).await;
+        }
+        Ok(appended)
+    }
+
+    async fn consume(
+        &self,
+        consumer: ConsumerRef,
+        options: ConsumeOptions,
+    ) -> Result<Deliveries, TransportError> {
+        let link = &self.link;
+        link.check_open(Operation::Consume)?;
+        let not_found = || {
+            TransportError::new(ErrorKind::NotFound, Operation::Consume).about(consumer.to_string())
+        };
+        let stream = link.broker.stream(consumer.stream);
+        let shared = stream
+            .as_ref()
+            .and_then(|stream| stream.is_shared(&consumer.consumer));
+        // Who may not read it does not learn whether it is there.
+        link.access.consume(&consumer, shared.unwrap_or(true))?;
+        let (Some(stream), Some(shared)) = (stream, shared) else {
+            return Err(not_found());
+        };
+        let seat = Arc::new(Seat::new(link.broker.seat_id(), consumer, shared));
+        link.attach_reader(&stream, &seat)?;
+        // From here on the reader leaves its place when it is dropped.
+        let reading = Reading::new(Arc::clone(link), Arc::clone(&stream), Arc::clone(&seat));
+        stream.join(&seat, options.in_flight.get(), options.patterns)?;
+        if link.status.over().is_some() {
+            // The connection ended in between, perhaps before there was a reader to take away.
+            link.broker.leave(&stream, &seat);
+        }
+        Ok(Incoming::new(reading))
+    }
+}

@@ -1,0 +1,82 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mesh_core::message::Message;
+use mesh_core::port::{
+    Capabilities, Capability, CloseReport, ConnectionStates, Incoming, Operation, PublishOptions,
+    SubscribeOptions, Subscription, Transport, TransportError,
+};
+use mesh_core::subject::Filter;
+use tokio::task::coop;
+
+use super::Port;
+use crate::live::{Arrivals, Listener, Queue, Sink};
+use crate::status::Over;
+
+#[async_trait]
+impl Transport for Port {
+    fn capabilities(&self) -> &Capabilities {
+        &self.link.broker.capabilities
+    }
+
+    fn states(&self) -> ConnectionStates {
+        self.link.status.states()
+    }
+
+    async fn publish(
+        &self,
+        message: Message,
+        options: PublishOptions,
+    ) -> Result<(), TransportError> {
+        self.check(&message, Operation::Publish)?;
+        // A publisher that never waits for anything else lets others run now and then.
+        coop::consume_budget().await;
+        let link = &self.link;
+        link.broker
+            .publish(Some(&link.principal), &message, options.require_receiver)
+            .await?;
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        filter: Filter,
+        options: SubscribeOptions,
+    ) -> Result<Subscription, TransportError> {
+        let operation = Operation::Subscribe;
+        let link = &self.link;
+        link.check_open(operation)?;
+        if filter.has_wildcard() {
+            self.require(Capability::Wildcards, operation)
+                .map_err(|error| error.about(&filter).detail("exact subjects only"))?;
+        }
+        if options.group.is_some() {
+            self.require(Capability::QueueGroups, operation)
+                .map_err(|error| error.about(&filter))?;
+        }
+        link.access
+            .subscribe(&filter, options.group.as_ref(), operation)?;
+        let listener = Listener {
+            filter,
+            group: options.group,
+            sink: Sink::Messages(Queue::new(options.buffer.get())),
+            access: Arc::clone(&link.access),
+        };
+        let held = link.attach_listener(listener, operation)?;
+        Ok(Incoming::new(Arrivals::<Message>::new(held)))
+    }
+
+    async fn flush(&self, _timeout: Duration) -> Result<(), TransportError> {
+        // A publish that has returned has reached every reader's buffer.
+        self.link.check_open(Operation::Flush)
+    }
+
+    async fn close(&self, _timeout: Duration) -> CloseReport {
+        // What was accepted is with the broker already, so nothing is left to finish or to lose.
+        CloseReport {
+            released: self.link.end(Over::Closed),
+            ..CloseReport::default()
+        }
+    }
+}

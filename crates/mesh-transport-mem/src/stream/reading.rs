@@ -1,0 +1,144 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mesh_core::port::{
+    Delivery, DeliveryInfo, ErrorKind, Operation, ReceiveError, RefusalReason, Settlement,
+    TransportError, Verdict,
+};
+use tokio::task::coop;
+
+use super::next::Found;
+use super::{Seat, Stream, Ticket};
+use crate::link::Link;
+use crate::live::End;
+
+/// A reader of a durable consumer: it takes a message when it is asked for one, so nothing waits
+/// claimed in a buffer.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    place: Place,
+    over: bool,
+}
+
+/// Who reads what, and on whose connection.
+#[derive(Debug, Clone)]
+struct Place {
+    link: Arc<Link>,
+    stream: Arc<Stream>,
+    seat: Arc<Seat>,
+}
+
+impl Place {
+    fn now(&self) -> Duration {
+        self.link.broker.clock.monotonic()
+    }
+}
+
+impl Reading {
+    pub(crate) fn new(link: Arc<Link>, stream: Arc<Stream>, seat: Arc<Seat>) -> Self {
+        Self {
+            place: Place { link, stream, seat },
+            over: false,
+        }
+    }
+
+    fn ended(&mut self) -> Option<Result<Delivery, ReceiveError>> {
+        self.over = true;
+        match self.place.seat.over() {
+            Some(End::Closed) => None,
+            Some(End::Because(error)) => Some(Err(ReceiveError::Ended(error.clone()))),
+            None => {
+                let gone = TransportError::new(ErrorKind::NotFound, Operation::Consume)
+                    .about(self.place.seat.consumer.to_string())
+                    .detail("the consumer was retired");
+                Some(Err(ReceiveError::Ended(gone)))
+            }
+        }
+    }
+}
+
+impl futures_core::Stream for Reading {
+    type Item = Result<Delivery, ReceiveError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if this.over {
+            return Poll::Ready(None);
+        }
+        let budget = ready!(coop::poll_proceed(context));
+        let place = &this.place;
+        let (found, effects) = place.stream.next(&place.seat, place.now(), context.waker());
+        place.link.broker.run(effects);
+        let arrival = match found {
+            Found::Nothing => return Poll::Pending,
+            Found::Gone => this.ended(),
+            Found::Refused(subject) => Some(Err(ReceiveError::Refused {
+                subject,
+                reason: RefusalReason::UnexpectedSubject,
+            })),
+            Found::Message(ticket) => {
+                let info = DeliveryInfo {
+                    attempt: ticket.deliveries,
+                    max_attempts: ticket.max_deliver,
+                    sequence: Some(ticket.sequence),
+                };
+                let message = ticket.message.clone();
+                let held = Box::new(HeldDelivery {
+                    place: place.clone(),
+                    ticket,
+                });
+                Some(Ok(Delivery::new(message, info, held)))
+            }
+        };
+        budget.made_progress();
+        Poll::Ready(arrival)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let Place { link, stream, seat } = &self.place;
+        link.detach_reader(seat.id);
+        seat.end(End::Closed);
+        link.broker.leave(stream, seat);
+    }
+}
+
+/// A delivery in its reader's hands.
+struct HeldDelivery {
+    place: Place,
+    ticket: Ticket,
+}
+
+impl HeldDelivery {
+    fn give(self, verdict: Verdict) {
+        let Place { link, stream, seat } = &self.place;
+        let effects = stream.settle(seat, &self.ticket, verdict, self.place.now());
+        link.broker.run(effects);
+    }
+}
+
+#[async_trait]
+impl Settlement for HeldDelivery {
+    async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
+        // A connection that is over has given everything back already.
+        self.place.link.check_open(Operation::Settle)?;
+        self.give(verdict);
+        Ok(())
+    }
+
+    async fn progress(&self) -> Result<(), TransportError> {
+        let Place { link, stream, seat } = &self.place;
+        link.check_open(Operation::Progress)?;
+        let effects = stream.progress(seat, &self.ticket, self.place.now());
+        link.broker.run(effects);
+        Ok(())
+    }
+
+    fn release(self: Box<Self>) {
+        self.give(Verdict::Nak { delay: None });
+    }
+}

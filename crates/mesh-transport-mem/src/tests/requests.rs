@@ -1,0 +1,181 @@
+use std::time::Duration;
+
+use mesh_core::message::Headers;
+use mesh_core::port::{Calls, ErrorKind, QueueGroup, ReceiveError, RefusalReason, Responder};
+
+use super::*;
+use crate::InMemoryFilterBroker;
+
+struct Tools {
+    clock: Arc<ManualClock>,
+    broker: InMemoryFilterBroker,
+    caller: Connection,
+    server: Connection,
+}
+
+impl Tools {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::new());
+        let broker = InMemoryFilterBroker::seeded(clock.clone(), 1);
+        Self {
+            clock,
+            caller: broker.connect(module("mail")),
+            server: broker.connect(module("vault")),
+            broker,
+        }
+    }
+
+    async fn serve(&self, connection: &Connection) -> Calls {
+        let requests = connection.requests().unwrap();
+        let tool = filter("mesh.tools.vault.open");
+        requests.serve(tool, QueueGroup::serve()).await.unwrap()
+    }
+
+    async fn until_pending(&self, count: usize) {
+        while self.broker.statistics().pending_requests != count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn ask(&self, timeout: Duration) -> Result<Message, ErrorKind> {
+        self.ask_with("q", timeout).await
+    }
+
+    async fn ask_with(&self, body: &'static str, timeout: Duration) -> Result<Message, ErrorKind> {
+        let requests = self.caller.requests().unwrap();
+        let question = message("mesh.tools.vault.open", body);
+        let answer = requests.request(vault(), question, timeout).await;
+        answer.map_err(|error| error.kind())
+    }
+}
+
+fn vault() -> Responder {
+    Responder::Module(ModuleName::new("vault").unwrap())
+}
+
+const WAIT: Duration = Duration::from_millis(5);
+
+#[tokio::test]
+async fn nothing_is_left_of_ten_thousand_calls_without_an_answer() {
+    let tools = Arc::new(Tools::new());
+    let mut calls = tools.serve(&tools.server).await;
+    let mut tasks = Vec::new();
+    for _ in 0..10_000 {
+        let tools = Arc::clone(&tools);
+        tasks.push(tokio::spawn(async move { tools.ask(WAIT).await }));
+    }
+    tools.until_pending(10_000).await;
+    for task in tasks.iter().step_by(100) {
+        task.abort();
+    }
+    tools.until_pending(9_900).await;
+    tools.clock.advance(WAIT);
+    let (mut timed_out, mut dropped) = (0, 0);
+    for task in tasks {
+        match task.await {
+            Ok(answer) => {
+                assert_eq!(answer.unwrap_err(), ErrorKind::TimedOut);
+                timed_out += 1;
+            }
+            Err(error) => {
+                assert!(error.is_cancelled());
+                dropped += 1;
+            }
+        }
+    }
+    assert_eq!((timed_out, dropped), (9_900, 100));
+    assert_eq!(tools.broker.statistics().pending_requests, 0);
+    assert_eq!(tools.broker.statistics().subscriptions, 1);
+    assert_eq!(tools.clock.sleepers(), 0);
+
+    // One answer comes late: it is counted, and the next question is not confused by it.
+    let late = calls.next().await.unwrap().unwrap();
+    late.answer(Headers::default(), "late".into())
+        .await
+        .unwrap();
+    assert_eq!(tools.broker.statistics().late_answers, 1);
+    let (answer, ()) = tokio::join!(tools.ask_with("last", WAIT), async {
+        // Behind those that nobody waits for any more, and word of those that had no room.
+        loop {
+            let Ok(call) = calls.next().await.unwrap() else {
+                continue;
+            };
+            if &call.message().payload()[..] == b"last" {
+                let answer = call.answer(Headers::default(), "in time".into());
+                return answer.await.unwrap();
+            }
+        }
+    });
+    assert_eq!(&answer.unwrap().payload()[..], b"in time");
+}
+
+#[tokio::test]
+async fn nobody_there_is_told_without_the_clock() {
+    let tools = Tools::new();
+    assert_eq!(tools.ask(WAIT).await, Err(ErrorKind::NoResponders));
+    assert_eq!(tools.broker.statistics().pending_requests, 0);
+}
+
+#[tokio::test]
+async fn calls_with_a_reply_address_of_another_kind_are_refused() {
+    let tools = Tools::new();
+    let mut calls = tools.serve(&tools.server).await;
+    let random = "0123456789abcdef0123456789abcdef";
+    for reply in [
+        None,
+        Some("mesh.node.n2.declare".to_owned()),
+        Some(format!("_INBOX.mail.n1.other.{random}")),
+        Some(format!("_INBOX.mail.n1.ack.{random}")),
+        Some("_INBOX.mail.n1.vault.short".to_owned()),
+    ] {
+        let mut forged = message("mesh.tools.vault.open", "x");
+        if let Some(reply) = &reply {
+            forged = forged.with_reply(subject(reply));
+        }
+        let transport = tools.caller.transport();
+        transport.publish(forged, Default::default()).await.unwrap();
+        let Some(Err(ReceiveError::Refused { reason, .. })) = calls.next().await else {
+            panic!("{reply:?} was not refused");
+        };
+        let expected = match reply {
+            None => RefusalReason::NoReply,
+            Some(_) => RefusalReason::ForeignReply,
+        };
+        assert_eq!(reason, expected);
+    }
+}
+
+#[tokio::test]
+async fn calls_that_a_server_has_not_read_go_to_another_when_it_closes() {
+    let tools = Tools::new();
+    let mut first = tools.serve(&tools.server).await;
+    let asked = tools.ask(WAIT);
+    let mut asked = Box::pin(asked);
+    assert!(poll(&mut asked).is_pending());
+    let other = tools.broker.connect(module("vault"));
+    let mut second = tools.serve(&other).await;
+    let report = tools.server.transport().close(WAIT).await;
+    assert_eq!(report.released, 1);
+    assert!(first.next().await.is_none());
+    let call = second.next().await.unwrap().unwrap();
+    assert_eq!(call.caller(), Some(&module("mail")));
+    call.answer(Headers::default(), "yes".into()).await.unwrap();
+    assert!(asked.await.is_ok());
+
+    // Without another the caller is told at once.
+    let mut asked = Box::pin(tools.ask(WAIT));
+    assert!(poll(&mut asked).is_pending());
+    drop(second);
+    assert_eq!(asked.await, Err(ErrorKind::NoResponders));
+}
+
+#[tokio::test]
+async fn a_connection_that_closes_fails_its_own_questions() {
+    let tools = Tools::new();
+    let _calls = tools.serve(&tools.server).await;
+    let mut asked = Box::pin(tools.ask(WAIT));
+    assert!(poll(&mut asked).is_pending());
+    tools.caller.transport().close(WAIT).await;
+    assert_eq!(asked.await, Err(ErrorKind::Closed));
+    assert_eq!(tools.broker.statistics().pending_requests, 0);
+}

@@ -1,0 +1,135 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::poll_fn;
+use std::sync::{Arc, Weak};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::future::select;
+use mesh_core::port::{Clock, ConsumerRef};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::broker::Broker;
+
+/// When which consumer is to be looked at. One task waits for the earliest point in time; it runs
+/// while there is one, and never longer than the broker.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: Arc<dyn Clock>,
+    agenda: Mutex<Agenda>,
+    /// An earlier point in time has come in, or the broker is gone.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Agenda {
+    due: BinaryHeap<Reverse<(Duration, ConsumerRef)>>,
+    /// The runtime that the last connection was made on.
+    runtime: Option<Handle>,
+    task: Option<JoinHandle<()>>,
+    over: bool,
+}
+
+impl Timer {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                clock,
+                agenda: Mutex::default(),
+                changed: Notify::new(),
+            }),
+        }
+    }
+
+    /// The runtime that the task may run on, from now on.
+    pub(crate) fn run_on(&self, runtime: Handle) {
+        self.shared.agenda.lock().runtime = Some(runtime);
+    }
+
+    /// Has `broker` look at this consumer then.
+    pub(crate) fn add(&self, due: Duration, consumer: ConsumerRef, broker: &Weak<Broker>) {
+        let mut agenda = self.shared.agenda.lock();
+        let earliest = agenda.due.peek().is_none_or(|Reverse((at, _))| due < *at);
+        agenda.due.push(Reverse((due, consumer)));
+        let running = agenda.task.as_ref().is_some_and(|task| !task.is_finished());
+        if running {
+            drop(agenda);
+            if earliest {
+                self.shared.changed.notify_one();
+            }
+            return;
+        }
+        let runtime = Handle::try_current()
+            .ok()
+            .or_else(|| agenda.runtime.clone());
+        if let Some(runtime) = runtime {
+            let run = run(Arc::clone(&self.shared), Weak::clone(broker));
+            agenda.task = Some(runtime.spawn(run));
+        }
+    }
+
+    /// How many points in time it waits for.
+    pub(crate) fn len(&self) -> usize {
+        self.shared.agenda.lock().due.len()
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.shared.agenda.lock().over = true;
+        self.shared.changed.notify_one();
+    }
+}
+
+async fn run(shared: Arc<Shared>, broker: Weak<Broker>) {
+    loop {
+        let now = shared.clock.monotonic();
+        let wait = {
+            let mut agenda = shared.agenda.lock();
+            if agenda.over {
+                return;
+            }
+            match agenda.due.peek() {
+                None => None,
+                Some(Reverse((due, _))) if *due > now => Some(*due),
+                Some(_) => {
+                    let Some(Reverse((_, consumer))) = agenda.due.pop() else {
+                        continue;
+                    };
+                    drop(agenda);
+                    match broker.upgrade() {
+                        Some(broker) => broker.look(&consumer),
+                        None => return,
+                    }
+                    continue;
+                }
+            }
+        };
+        let changed = shared.changed.notified();
+        match wait {
+            None => changed.await,
+            Some(due) => {
+                let due = std::pin::pin!(sleep_until(&*shared.clock, due));
+                select(std::pin::pin!(changed), due).await;
+            }
+        }
+    }
+}
+
+/// Returns at this point in time, also if the clock was moved there while the wait began.
+pub(crate) async fn sleep_until(clock: &dyn Clock, due: Duration) {
+    let mut sleep = clock.sleep(due.saturating_sub(clock.monotonic()));
+    poll_fn(|context| match sleep.as_mut().poll(context) {
+        Poll::Pending if clock.monotonic() < due => Poll::Pending,
+        _ => Poll::Ready(()),
+    })
+    .await;
+}
