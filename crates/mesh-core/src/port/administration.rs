@@ -44,7 +44,8 @@ pub trait Administration: Send + Sync + fmt::Debug {
 
     /// How a consumer is; `None` if it is not there.
     ///
-    /// - `inspect_counts_what_a_consumer_owes`: what waits and what is unsettled.
+    /// - `inspect_counts_what_a_consumer_owes`: what waits and what is unsettled, together all that
+    ///   it has yet to settle.
     async fn inspect_consumer(
         &self,
         consumer: &ConsumerRef,

@@ -40,7 +40,8 @@ pub trait Requests: Send + Sync + fmt::Debug {
     /// Asks, and waits for the first answer. The transport makes the reply address; one that the
     /// message brings is `Invalid`.
     ///
-    /// - `request_is_answered`: payload and headers both ways, byte for byte.
+    /// - `request_is_answered`: payload and headers both ways, byte for byte. \[`Requests`, else
+    ///   `Unsupported`]
     /// - `request_reply_address_names_caller_and_responder`:
     ///   `_INBOX.<caller>.<its node or name>.<responder>.<random>`, another for each request.
     /// - `request_to_nobody_is_no_responders`: at once, not at the end of the time given.

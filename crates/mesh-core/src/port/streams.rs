@@ -30,7 +30,7 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// Appends one message to the stream of its subject. Returns when the broker has it.
     ///
     /// - `append_returns_when_the_broker_has_it`: a consumer read afterwards, by a connection made
-    ///   afterwards, delivers it.
+    ///   afterwards, delivers it. \[`DurableConsumers`, else `Unsupported`]
     /// - `append_keeps_the_whole_message`: payload and headers as on `publish`.
     /// - `append_without_a_stream_is_not_found`: a subject that no stream takes.
     /// - `append_counts_up`: sequences rise from 1 within a stream. \[`Sequences`]
@@ -66,7 +66,8 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed.
     /// - `consume_progress_extends_the_claim`: a delivery reported on in time is not given away.
     /// - `consume_dropped_deliveries_are_released`: a delivery dropped unsettled comes again.
-    /// - `consume_bounds_what_is_in_flight`: never more than `in_flight` unsettled on a reader.
+    /// - `consume_bounds_what_is_in_flight`: never more than `in_flight` unsettled on a reader; the
+    ///   rest is there for others.
     /// - `consume_readers_share`: two readers get each message once between them.
     /// - `consume_consumers_are_independent`: each consumer of a stream gets every message.
     /// - `consume_hands_over_when_a_reader_leaves`: what a dropped reader held goes to another.
@@ -75,7 +76,7 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_gives_up_after_the_last_attempt`: after `max_deliver` tries, not delivered again.
     /// - `consume_dead_letters_what_it_gives_up`: appended to the dead letters exactly once, body and
     ///   application headers unchanged, with `x-dead-*` headers that name subject, consumer,
-    ///   sequence, deliveries, reason and time. \[`DeadLetters`]
+    ///   sequence, deliveries, reason and time. \[`DeadLetters`, else nothing is appended there]
     /// - `consume_dead_letters_what_is_terminated`: the same with the handler's reason in
     ///   `x-dead-error`. \[`DeadLetters`]
     /// - `consume_work_keeps_its_order`: a work queue of one claim at a time delivers a message that

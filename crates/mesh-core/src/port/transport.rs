@@ -18,6 +18,7 @@ pub type Subscription = Incoming<Message>;
 pub trait Transport: Send + Sync + fmt::Debug {
     /// What this transport guarantees.
     ///
+    /// - `capabilities_are_those_promised`: exactly those that the adapter's conformance test states.
     /// - `capabilities_stay_the_same`: every call answers the same.
     fn capabilities(&self) -> &Capabilities;
 
@@ -42,7 +43,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// - `publish_of_a_repeated_header_is_invalid`: nothing is delivered.
     /// - `publish_of_a_broker_header_is_invalid`: nothing is delivered.
     /// - `publish_to_a_denied_subject_is_denied`: this very call fails; nothing is delivered, and
-    ///   the connection stays usable. \[`Permissions`]
+    ///   the connection stays usable. \[`Permissions`, else dialling with permissions is
+    ///   `Unsupported`]
     /// - `publish_with_a_broker_reply_is_denied`: a reply address below `$JS.ACK`, `_R_` or `$GR`
     ///   is refused. \[`Permissions`]
     /// - `publish_after_close_is_closed`.
@@ -69,7 +71,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// - `subscribe_tells_a_slow_reader_what_it_lost`: a full buffer drops the newest, and the reader
     ///   is told how many; what it reads and what it is told add up to what was published.
     /// - `subscribe_isolates_a_slow_reader`: it delays and loses nothing for others.
-    /// - `subscribe_ends_when_dropped`: afterwards nobody receives there.
+    /// - `subscribe_ends_when_dropped`: after a flush nobody receives there. \[`ReceiverCheck`]
     /// - `subscribe_after_close_is_closed`.
     async fn subscribe(
         &self,
@@ -80,7 +82,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// Returns when the broker has handled all that this connection sent before.
     ///
     /// - `flush_proves_what_was_sent`: what was published before it, by any task of the connection,
-    ///   has been handed to each live subscription when it returns.
+    ///   reaches each live subscription before whatever anyone publishes after it.
     /// - `flush_after_close_is_closed`.
     async fn flush(&self, timeout: Duration) -> Result<(), TransportError>;
 

@@ -1,0 +1,106 @@
+use mesh_core::port::CloseReport;
+
+use super::desk::Desk;
+use crate::fixtures::message;
+use crate::suite::scene::{closed, text};
+use crate::suite::{Case, Stage, Verdict, case, ensure, ensure_eq};
+
+pub(super) const CASES: &[Case] = &[
+    case!(flush_proves_what_was_sent),
+    case!(flush_after_close_is_closed),
+    case!(close_delivers_what_was_accepted),
+    case!(close_ends_its_subscriptions),
+    case!(close_releases_what_is_unsettled, DurableConsumers),
+    case!(close_twice_is_harmless),
+];
+
+async fn flush_proves_what_was_sent(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
+    let crm = scene.join("crm").await?;
+    let mut subscription = scene.subscribe(&mail, "test.a").await?;
+    for number in 0..20 {
+        let (before, after) = (format!("before {number}"), format!("after {number}"));
+        scene.publish(&shop, message("test.a", &before)).await?;
+        scene.flush(&shop).await?;
+        scene.publish(&crm, message("test.a", &after)).await?;
+        scene.flush(&crm).await?;
+        for expected in [before, after] {
+            let heard = scene.hear(&mut subscription).await?;
+            ensure_eq!(text(&heard), expected, "the next message");
+        }
+    }
+    Ok(())
+}
+
+async fn flush_after_close_is_closed(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let shop = scene.join("shop").await?;
+    scene.close(&shop).await?;
+    let flushing = shop.transport().flush(scene.patience());
+    closed(scene.soon("flush", flushing).await?, "flush")
+}
+
+async fn close_delivers_what_was_accepted(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
+    let mut subscription = scene.subscribe(&mail, "test.a").await?;
+    for number in 0..200 {
+        let sent = message("test.a", &number.to_string());
+        scene.publish(&shop, sent).await?;
+    }
+    let report = scene.close(&shop).await?;
+    ensure_eq!(report.lost, 0, "lost by the close");
+    for number in 0..200 {
+        let heard = scene.hear(&mut subscription).await?;
+        ensure_eq!(text(&heard), number.to_string(), "the next message");
+    }
+    Ok(())
+}
+
+async fn close_ends_its_subscriptions(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
+    let mut subscription = scene.subscribe(&mail, "test.a").await?;
+    for number in 0..3 {
+        let sent = message("test.a", &number.to_string());
+        scene.publish(&shop, sent).await?;
+    }
+    scene.flush(&shop).await?;
+    scene.flush(&mail).await?;
+    scene.close(&mail).await?;
+    for number in 0..3 {
+        let heard = scene.hear(&mut subscription).await?;
+        ensure_eq!(text(&heard), number.to_string(), "the next message");
+    }
+    let end = scene.item(&mut subscription).await?;
+    ensure!(end.is_none(), "instead of the end came {end:?}");
+    Ok(())
+}
+
+async fn close_releases_what_is_unsettled(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::patient(stage).await?;
+    desk.append_all(&["1", "2"]).await?;
+    let (first, mut reading) = desk.reader("mail").await?;
+    let held = [
+        desk.scene.hear(&mut reading).await?,
+        desk.scene.hear(&mut reading).await?,
+    ];
+    let report = desk.scene.close(&first).await?;
+    ensure_eq!(report.released, 2, "released by the close");
+    let (_second, mut reading) = desk.reader("mail").await?;
+    desk.expect_all(&mut reading, &["1", "2"]).await?;
+    drop(held);
+    Ok(())
+}
+
+async fn close_twice_is_harmless(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
+    let _subscription = scene.subscribe(&shop, "test.a").await?;
+    scene.publish(&shop, message("test.a", "1")).await?;
+    scene.close(&shop).await?;
+    let again = scene.close(&shop).await?;
+    ensure_eq!(again, CloseReport::default(), "the second report");
+    scene.flush(&mail).await
+}

@@ -1,0 +1,183 @@
+use bytes::Bytes;
+use mesh_core::message::{Headers, Message};
+use mesh_core::permissions::{ModuleGrants, Permissions};
+use mesh_core::port::{Calls, ErrorKind, QueueGroup, ReceiveError, RefusalReason};
+
+use super::request::{Counter, call, echo};
+use crate::fixtures::{header, message, module, module_name, node, subject, tool, tool_name};
+use crate::suite::scene::{closed, refused, text};
+use crate::suite::{Case, Failure, Stage, Verdict, case, ensure, ensure_eq};
+
+pub(super) const CASES: &[Case] = &[
+    case!(serve_shares_calls_in_its_group),
+    case!(serve_refuses_a_call_without_a_reply_address),
+    case!(serve_refuses_a_foreign_reply_address),
+    case!(serve_names_the_caller_where_it_is_proven),
+    case!(serve_answer_over_the_limit_is_too_large),
+    case!(serve_to_a_denied_subject_is_denied, Permissions),
+    case!(serve_ends_when_dropped),
+    case!(serve_after_close_is_closed),
+];
+
+async fn serve_shares_calls_in_its_group(stage: &Stage<'_>) -> Verdict {
+    let mut counter = Counter::open(stage).await?;
+    let another = counter.scene.join("mail").await?;
+    let mut beside = counter.scene.serve(&another).await?;
+    let scene = &counter.scene;
+    for number in 0..10 {
+        let body = number.to_string();
+        let asking = scene.ask(&counter.crm, call(&body), scene.patience());
+        let answering = async {
+            let call = tokio::select! {
+                call = scene.hear(&mut counter.calls) => call?,
+                call = scene.hear(&mut beside) => call?,
+            };
+            ensure_eq!(text(call.message()), body, "the call");
+            echo(call).await
+        };
+        let (asked, answered) = tokio::join!(asking, answering);
+        answered?;
+        ensure_eq!(text(&asked??), body, "the answer");
+    }
+    for (connection, calls) in [(&counter.mail, counter.calls), (&another, beside)] {
+        let more = scene.rest(connection, calls).await?;
+        ensure!(more.is_empty(), "{} calls came twice", more.len());
+    }
+    Ok(())
+}
+
+impl Counter {
+    /// What the responder is told when this is published to its tool.
+    async fn told(&mut self, sent: Message) -> Result<RefusalReason, Failure> {
+        self.scene.publish(&self.crm, sent).await?;
+        let calls: &mut Calls = &mut self.calls;
+        match self.scene.told(calls).await? {
+            ReceiveError::Refused { subject, reason } if subject == tool("mail", "send") => {
+                Ok(reason)
+            }
+            other => Err(Failure::new(format!("{other:?} came instead"))),
+        }
+    }
+}
+
+async fn serve_refuses_a_call_without_a_reply_address(stage: &Stage<'_>) -> Verdict {
+    let mut counter = Counter::open(stage).await?;
+    let reason = counter.told(call("1")).await?;
+    ensure_eq!(reason, RefusalReason::NoReply, "reason");
+    let answer = counter.ask(call("2"), echo).await?;
+    ensure_eq!(text(&answer), "2", "the answer");
+    Ok(())
+}
+
+async fn serve_refuses_a_foreign_reply_address(stage: &Stage<'_>) -> Verdict {
+    let mut counter = Counter::open(stage).await?;
+    let log = counter.scene.join("log").await?;
+    const RANDOM: &str = "00112233445566778899aabbccddeeff";
+    let foreign = [
+        "mesh.node.n2.declare".to_owned(),
+        "mesh.events.mail.sent".to_owned(),
+        format!("_INBOX.crm.n1.shop.{RANDOM}"),
+        format!("_INBOX.crm.n1.ack.{RANDOM}"),
+        format!("_INBOX.mail.n1.echo.{RANDOM}"),
+        format!("_INBOX.crm.mail.{RANDOM}"),
+        format!("_INBOX.crm.n1.mail.{RANDOM}.more"),
+        "_INBOX.crm.n1.mail.guessable".to_owned(),
+    ];
+    for reply in foreign {
+        let mut target = counter.scene.subscribe(&log, &reply).await?;
+        let reason = counter.told(call("1").with_reply(subject(&reply))).await?;
+        ensure_eq!(reason, RefusalReason::ForeignReply, reply);
+        counter.scene.flush(&counter.mail).await?;
+        let sentinel = message(&reply, "sentinel");
+        counter.scene.publish(&log, sentinel).await?;
+        let heard = counter.scene.hear(&mut target).await?;
+        ensure_eq!(text(&heard), "sentinel", "what was sent there");
+    }
+    Ok(())
+}
+
+async fn serve_names_the_caller_where_it_is_proven(stage: &Stage<'_>) -> Verdict {
+    let mut counter = Counter::open(stage).await?;
+    let truth = counter.crm.principal().clone();
+    let claims = [
+        ("x-source", "shop"),
+        ("x-node", "n9"),
+        ("x-caller", "shop"),
+        ("user-id", "shop"),
+    ];
+    let headers: Headers = claims
+        .map(|(name, value)| header(name, value))
+        .into_iter()
+        .collect();
+    let mut callers = Vec::new();
+    let answering = |call: mesh_core::port::Call| {
+        callers.push(call.caller().cloned());
+        echo(call)
+    };
+    counter
+        .ask(call("1").with_headers(headers.clone()), answering)
+        .await?;
+    // A reply address of the right shape that names another caller.
+    let reply = subject("_INBOX.shop.n9.mail.00112233445566778899aabbccddeeff");
+    let forged = call("2").with_headers(headers).with_reply(reply);
+    counter.scene.publish(&counter.crm, forged).await?;
+    let call = counter.scene.hear(&mut counter.calls).await?;
+    callers.push(call.caller().cloned());
+    for caller in callers.into_iter().flatten() {
+        ensure_eq!(caller, truth, "caller");
+    }
+    Ok(())
+}
+
+async fn serve_answer_over_the_limit_is_too_large(stage: &Stage<'_>) -> Verdict {
+    let mut counter = Counter::open(stage).await?;
+    let max = counter.mail.transport().capabilities().limits().max_payload;
+    let scene = &counter.scene;
+    let asking = scene.ask(&counter.crm, call("1"), scene.span);
+    let answering = async {
+        let call = scene.hear(&mut counter.calls).await?;
+        let payload = Bytes::from(vec![b'x'; max + 1]);
+        let sent = call.answer(Headers::default(), payload);
+        refused(sent.await, ErrorKind::TooLarge, "an answer over the limit")
+    };
+    let (asked, answered) = tokio::join!(scene.passing("an answer", asking), answering);
+    answered?;
+    refused(asked??, ErrorKind::TimedOut, "asking without an answer")
+}
+
+async fn serve_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let grants = ModuleGrants {
+        tools: vec![tool_name("read")],
+        ..ModuleGrants::default()
+    };
+    let may = Permissions::of_module(&node("n1"), &module_name("mail"), &grants)?;
+    let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
+    for place in [tool("mail", "send"), tool("shop", "read")] {
+        let what = place.as_str().to_owned();
+        let serving = mail.requests()?.serve(place.into(), QueueGroup::serve());
+        let result = scene.soon("serve", serving).await?;
+        refused(result, ErrorKind::Denied, &what)?;
+    }
+    Ok(())
+}
+
+async fn serve_ends_when_dropped(stage: &Stage<'_>) -> Verdict {
+    let mut counter = Counter::open(stage).await?;
+    counter.ask(call("1"), echo).await?;
+    drop(counter.calls);
+    let scene = &counter.scene;
+    scene.flush(&counter.mail).await?;
+    let long = scene.patience() * 10;
+    let result = scene.ask(&counter.crm, call("2"), long).await?;
+    refused(result, ErrorKind::NoResponders, "asking who left")
+}
+
+async fn serve_after_close_is_closed(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let mail = scene.join("mail").await?;
+    scene.close(&mail).await?;
+    let place = tool("mail", "send").into();
+    let serving = mail.requests()?.serve(place, QueueGroup::serve());
+    closed(scene.soon("serve", serving).await?, "serve")
+}

@@ -1,0 +1,152 @@
+use mesh_core::port::{Capability, Reason};
+
+use super::desk::Desk;
+use crate::suite::scene::{text, unsupported};
+use crate::suite::{Case, Failure, Stage, Verdict, case, ensure, ensure_eq};
+
+pub(super) const CASES: &[Case] = &[
+    case!(consume_ack_is_final),
+    case!(consume_nak_delivers_again),
+    case!(consume_nak_with_a_delay_waits, DelayedNak, else a_delay_is_refused),
+    case!(consume_terminate_is_final),
+    case!(consume_redelivers_what_is_never_settled),
+    case!(consume_progress_extends_the_claim),
+    case!(consume_dropped_deliveries_are_released),
+];
+
+/// Nothing settled comes again: not to this reader after its claim would have run out, and not to
+/// the next one.
+async fn settled_for_good(
+    desk: &Desk,
+    mail: &mesh_core::port::Connection,
+    mut reading: mesh_core::port::Deliveries,
+) -> Verdict {
+    desk.scene.pass(desk.scene.span * 2).await;
+    desk.expect_only_the_sentinel(&mut reading).await?;
+    desk.scene.close(mail).await?;
+    let (_mail, mut reading) = desk.reader("mail").await?;
+    desk.expect_only_the_sentinel(&mut reading).await
+}
+
+async fn consume_ack_is_final(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    desk.append_all(&["1", "2"]).await?;
+    let (mail, mut reading) = desk.reader("mail").await?;
+    desk.expect_all(&mut reading, &["1", "2"]).await?;
+    settled_for_good(&desk, &mail, reading).await
+}
+
+async fn consume_terminate_is_final(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    desk.append_all(&["1"]).await?;
+    let (mail, mut reading) = desk.reader("mail").await?;
+    let delivery = desk.expect(&mut reading, "1").await?;
+    let terminating = delivery.terminate(Reason::new("no use"));
+    desk.scene.soon("terminate", terminating).await??;
+    settled_for_good(&desk, &mail, reading).await
+}
+
+async fn consume_nak_delivers_again(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::patient(stage).await?;
+    desk.append_all(&["1"]).await?;
+    let (_mail, mut reading) = desk.reader("mail").await?;
+    for attempt in 1..=3 {
+        let delivery = desk.expect(&mut reading, "1").await?;
+        ensure_eq!(delivery.info().attempt, attempt, "attempt");
+        ensure_eq!(delivery.is_last_attempt(), attempt == 3, "the last attempt");
+        if attempt < 3 {
+            desk.nak(delivery, None).await?;
+        } else {
+            desk.ack(delivery).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn consume_nak_with_a_delay_waits(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::patient(stage).await?;
+    desk.append_all(&["1"]).await?;
+    let (mail, mut reading) = desk.reader("mail").await?;
+    let delay = desk.scene.span;
+    let clock = mail.clock();
+    let begin = clock.monotonic();
+    let delivery = desk.expect(&mut reading, "1").await?;
+    desk.nak(delivery, Some(delay)).await?;
+    desk.append_all(&["2"]).await?;
+    let mut passed = false;
+    loop {
+        let hearing = desk.scene.hear(&mut reading);
+        let delivery = if passed {
+            desk.scene.passing("a delivery", hearing).await??
+        } else {
+            hearing.await?
+        };
+        let waited = clock.monotonic().saturating_sub(begin);
+        let body = text(delivery.message());
+        desk.ack(delivery).await?;
+        match body.as_str() {
+            "2" => passed = true,
+            "1" => {
+                ensure!(waited >= delay, "it came after {waited:?} of {delay:?}");
+                ensure!(passed, "no other message passed meanwhile");
+                return Ok(());
+            }
+            other => return Err(Failure::new(format!("{other:?} came instead"))),
+        }
+    }
+}
+
+async fn a_delay_is_refused(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    desk.append_all(&["1"]).await?;
+    let (_mail, mut reading) = desk.reader("mail").await?;
+    let delivery = desk.expect(&mut reading, "1").await?;
+    let settling = delivery.nak(Some(desk.scene.span));
+    let result = desk.scene.soon("a nak", settling).await?;
+    unsupported(result, Capability::DelayedNak)
+}
+
+async fn consume_redelivers_what_is_never_settled(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    let (mail, mut reading) = desk.reader("mail").await?;
+    let clock = mail.clock();
+    let begin = clock.monotonic();
+    desk.append_all(&["1"]).await?;
+    let held = desk.expect(&mut reading, "1").await?;
+    let again = desk.expect_passing(&mut reading, "1").await?;
+    let waited = clock.monotonic().saturating_sub(begin);
+    ensure!(
+        waited >= desk.scene.span,
+        "its claim ran out after {waited:?}"
+    );
+    ensure_eq!(again.info().attempt, 2, "attempt");
+    desk.ack(again).await?;
+    drop(held);
+    desk.expect_only_the_sentinel(&mut reading).await
+}
+
+async fn consume_progress_extends_the_claim(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    desk.append_all(&["1"]).await?;
+    let (_mail, mut reading) = desk.reader("mail").await?;
+    let held = desk.expect(&mut reading, "1").await?;
+    for _quarter in 0..8 {
+        desk.scene.pass(desk.scene.span / 4).await;
+        desk.scene.soon("progress", held.progress()).await??;
+    }
+    desk.append_all(&["2"]).await?;
+    let next = desk.expect(&mut reading, "2").await?;
+    desk.ack(next).await?;
+    desk.ack(held).await
+}
+
+async fn consume_dropped_deliveries_are_released(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::patient(stage).await?;
+    desk.append_all(&["1"]).await?;
+    let (_mail, mut reading) = desk.reader("mail").await?;
+    let delivery = desk.expect(&mut reading, "1").await?;
+    drop(delivery);
+    let again = desk.expect(&mut reading, "1").await?;
+    desk.ack(again).await?;
+    desk.expect_only_the_sentinel(&mut reading).await
+}

@@ -1,0 +1,173 @@
+use async_trait::async_trait;
+use mesh_core::port::{
+    Administration, Capability, ConsumerRef, ConsumerState, Drift, DriftMode, Operation, Position,
+    Stored, StreamState, TransportError,
+};
+use mesh_core::topology::{StreamName, Topology};
+
+use super::link::Link;
+use super::state::State;
+
+impl State {
+    /// What of `topology` is otherwise here, put right where that is asked for.
+    fn compare(&mut self, topology: &Topology, mend: bool) -> Vec<Drift> {
+        let pretends = self.breaks("says that it mended");
+        let loses = self.breaks("loses what it mends");
+        let mut all = Vec::new();
+        let mut note = |object: String, field, expected: String, found: String| {
+            if expected != found {
+                all.push(Drift {
+                    object,
+                    field,
+                    expected,
+                    found,
+                    mended: mend,
+                });
+            }
+        };
+        for spec in topology.streams() {
+            let Some(store) = self.streams.get_mut(&spec.name) else {
+                continue;
+            };
+            let (wanted, found) = (spec.max_bytes.to_string(), store.spec.max_bytes.to_string());
+            note(spec.name.to_string(), "max_bytes", wanted, found);
+            if mend && !pretends {
+                store.spec = spec.clone();
+            }
+            if mend && loses {
+                store.messages.clear();
+            }
+        }
+        for spec in topology.consumers() {
+            let Some(consumer) = self.consumers.get_mut(&spec.reference) else {
+                continue;
+            };
+            let wanted = format!("{:?}", spec.ack_wait);
+            let found = format!("{:?}", consumer.spec.ack_wait);
+            note(spec.reference.to_string(), "ack_wait", wanted, found);
+            if mend && !pretends {
+                consumer.spec = spec.clone();
+            }
+        }
+        all
+    }
+}
+
+#[async_trait]
+impl Administration for Link {
+    async fn assert(
+        &self,
+        topology: &Topology,
+        mode: DriftMode,
+    ) -> Result<Vec<Drift>, TransportError> {
+        let mut state = self.broker.lock();
+        if state.breaks("asserts from scratch") {
+            state.streams.clear();
+            state.consumers.clear();
+        }
+        if state.breaks("removes strangers") {
+            let known = |of: &ConsumerRef| topology.consumer(of).is_some();
+            state.consumers.retain(|of, _| known(of));
+        }
+        if !state.breaks("creates nothing") {
+            state.create(topology);
+        }
+        let mend = mode == DriftMode::Mend || state.breaks("mends what it should report");
+        let mut drift = state.compare(topology, mend);
+        if state.breaks("overlooks drift") {
+            drift.clear();
+        }
+        if state.breaks("reports what is the same") {
+            let same = "same".to_owned();
+            drift.push(Drift {
+                object: "EVENTS".to_owned(),
+                field: "max_age",
+                expected: same.clone(),
+                found: same,
+                mended: false,
+            });
+        }
+        Ok(drift)
+    }
+
+    async fn read(
+        &self,
+        stream: StreamName,
+        position: Position,
+    ) -> Result<Option<Stored>, TransportError> {
+        self.broker.needs(Capability::Sequences, Operation::Read)?;
+        let state = self.broker.lock();
+        let Some(store) = state.streams.get(&stream) else {
+            return Ok(None);
+        };
+        let sequence = match &position {
+            Position::Sequence(sequence) if state.breaks("reads the one after") => {
+                Some(sequence + 1)
+            }
+            Position::Sequence(sequence) => Some(*sequence),
+            Position::LastOf(subject) if state.breaks("reads the first of a subject") => {
+                store.of_subject(subject).next()
+            }
+            Position::LastOf(subject) => store.of_subject(subject).next_back(),
+        };
+        let found = sequence
+            .and_then(|sequence| store.messages.get(&sequence))
+            .cloned();
+        if found.is_none() && state.breaks("reads something for nothing") {
+            return Ok(store.messages.values().next().cloned());
+        }
+        Ok(found)
+    }
+
+    async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError> {
+        let state = self.broker.lock();
+        let nothing = state.breaks("counts nothing");
+        let consumers = state
+            .consumers
+            .keys()
+            .filter(|of| of.stream == stream)
+            .count();
+        Ok(state.streams.get(&stream).map(|store| StreamState {
+            messages: if nothing {
+                0
+            } else {
+                store.messages.len() as u64
+            },
+            bytes: Some(store.bytes()),
+            last_sequence: Some(store.last),
+            consumers: consumers as u64,
+        }))
+    }
+
+    async fn inspect_consumer(
+        &self,
+        of: &ConsumerRef,
+    ) -> Result<Option<ConsumerState>, TransportError> {
+        let state = self.broker.lock();
+        let Some((consumer, store)) = state.consumers.get(of).zip(state.streams.get(&of.stream))
+        else {
+            return Ok(None);
+        };
+        let later = store.messages.range(consumer.cursor + 1..);
+        let pending = later.filter(|(_, stored)| consumer.selects(stored.message.subject()));
+        let pending = pending.count() as u64;
+        let in_flight = if state.breaks("counts no claims") {
+            0
+        } else {
+            consumer.owed.len() as u64
+        };
+        Ok(Some(ConsumerState { pending, in_flight }))
+    }
+
+    async fn retire(&self, of: &ConsumerRef) -> Result<bool, TransportError> {
+        let mut state = self.broker.lock();
+        let was_there = state.consumers.contains_key(of);
+        let every = state.breaks("retires every consumer");
+        let none = state.breaks("retires nobody");
+        state
+            .consumers
+            .retain(|other, _| !every && (none || other != of));
+        state.changed();
+        Ok(was_there || state.breaks("retires what is absent"))
+    }
+}

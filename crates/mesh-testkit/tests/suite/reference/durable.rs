@@ -1,0 +1,248 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream;
+use mesh_core::message::Message;
+use mesh_core::port::{
+    AppendOptions, Appended, Capability, Clock as _, ConsumeOptions, ConsumerRef, Deliveries,
+    Delivery, ErrorKind, Operation, QueueGroup, ReceiveError, RefusalReason, Settlement, Streams,
+    TransportError, Verdict,
+};
+use mesh_core::topology::{DeliverySubject, Retention};
+
+use super::Broker;
+use super::consumer::Reader;
+use super::link::Link;
+
+/// The other end of a delivery.
+struct Claimed {
+    broker: Arc<Broker>,
+    of: ConsumerRef,
+    sequence: u64,
+    token: u64,
+}
+
+#[async_trait]
+impl Settlement for Claimed {
+    async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
+        let delayed = matches!(verdict, Verdict::Nak { delay: Some(_) });
+        let allowed = self.broker.needs(Capability::DelayedNak, Operation::Settle);
+        if delayed && allowed.is_err() {
+            self.release();
+            return allowed;
+        }
+        let Self {
+            broker,
+            of,
+            sequence,
+            token,
+        } = *self;
+        let mut state = broker.lock();
+        if state.claimed(&of, sequence, token).is_none() {
+            return Ok(());
+        }
+        match verdict {
+            Verdict::Ack if broker.breaks("acks nothing") => {}
+            Verdict::Ack => state.forget(&of, sequence),
+            Verdict::Nak { .. } if broker.breaks("naks nothing") => {}
+            Verdict::Nak { delay } => {
+                let delay = delay.unwrap_or_default();
+                let ignores = broker.breaks("ignores the delay");
+                state.let_go(&of, sequence, if ignores { Duration::ZERO } else { delay });
+            }
+            Verdict::Terminate(_) if broker.breaks("terminates nothing") => {
+                state.let_go(&of, sequence, Duration::ZERO);
+            }
+            Verdict::Terminate(reason) => {
+                state.bury(&of, sequence, "terminated", Some(reason.as_str()));
+                state.forget(&of, sequence);
+            }
+        }
+        Ok(())
+    }
+
+    async fn progress(&self) -> Result<(), TransportError> {
+        if !self.broker.breaks("ignores progress") {
+            let mut state = self.broker.lock();
+            state.extend(&self.of, self.sequence, self.token);
+        }
+        Ok(())
+    }
+
+    fn release(self: Box<Self>) {
+        let mut state = self.broker.lock();
+        if state.claimed(&self.of, self.sequence, self.token).is_none() {
+            return;
+        }
+        if state.breaks("acks what is dropped") {
+            state.forget(&self.of, self.sequence);
+        } else {
+            state.let_go(&self.of, self.sequence, Duration::ZERO);
+        }
+    }
+}
+
+/// One reader of a consumer; what it holds and has not handed on goes back when it is dropped.
+struct Reading {
+    broker: Arc<Broker>,
+    of: ConsumerRef,
+    reader: Reader,
+    options: ConsumeOptions,
+    ended: bool,
+    timer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let mut state = self.broker.lock();
+        if state.breaks("keeps what a reader left with") {
+            while state.take(&self.of, self.reader).is_some() {}
+        }
+        let mine = self.reader.id;
+        state.release_all(|claim| claim.reader == mine && !claim.handed);
+    }
+}
+
+impl Reading {
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Delivery, ReceiveError>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        loop {
+            let broker = Arc::clone(&self.broker);
+            let mut state = broker.lock();
+            if state.closed.contains(&self.reader.connection) {
+                self.ended = true;
+                return Poll::Ready(None);
+            }
+            let silent = state.breaks("retires in silence") || state.breaks("invents consumers");
+            if !state.consumers.contains_key(&self.of) && !silent {
+                self.ended = true;
+                let error = TransportError::new(ErrorKind::NotFound, Operation::Consume);
+                return Poll::Ready(Some(Err(ReceiveError::Ended(error))));
+            }
+            if let Some(mut given) = state.take(&self.of, self.reader) {
+                if !broker.gives(Capability::Sequences) {
+                    given.info.sequence = None;
+                }
+                let subject = given.message.subject().clone();
+                let patterns = &self.options.patterns;
+                let expected = patterns.is_empty() || patterns.iter().any(|p| p.matches(&subject));
+                if !expected && !state.breaks("hands on what matches no pattern") {
+                    if state.breaks("acks what it refuses") {
+                        state.forget(&self.of, given.sequence);
+                    }
+                    if let Some(claim) = state.claimed(&self.of, given.sequence, given.token) {
+                        claim.handed = false;
+                    }
+                    let reason = RefusalReason::UnexpectedSubject;
+                    return Poll::Ready(Some(Err(ReceiveError::Refused { subject, reason })));
+                }
+                let claimed = Claimed {
+                    broker: Arc::clone(&broker),
+                    of: self.of.clone(),
+                    sequence: given.sequence,
+                    token: given.token,
+                };
+                let delivery = Delivery::new(given.message, given.info, Box::new(claimed));
+                return Poll::Ready(Some(Ok(delivery)));
+            }
+            state.wakers.push(context.waker().clone());
+            let due = state.next_due().map(|due| due - state.now);
+            drop(state);
+            let Some(due) = due else {
+                self.timer = None;
+                return Poll::Pending;
+            };
+            let clock = broker.clock.clone();
+            let timer = self
+                .timer
+                .insert(Box::pin(async move { clock.sleep(due).await }));
+            if timer.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Streams for Link {
+    async fn append(
+        &self,
+        message: Message,
+        options: AppendOptions,
+    ) -> Result<Appended, TransportError> {
+        let error = |kind| TransportError::new(kind, Operation::Append);
+        self.broker
+            .needs(Capability::DurableConsumers, Operation::Append)?;
+        self.open(Operation::Append, "appends after close")?;
+        if options.expected_last.is_some() {
+            self.broker
+                .needs(Capability::Sequences, Operation::Append)?;
+        }
+        if options.require_deduplication {
+            self.broker
+                .needs(Capability::Deduplication, Operation::Append)?;
+        }
+        let message = self.checked(message, Operation::Append)?;
+        let mut state = self.broker.lock();
+        let newest = state.streams.values().any(|store| {
+            let newest = store.spec.retention == Retention::NewestPerSubject;
+            newest && store.takes(message.subject())
+        });
+        if newest {
+            self.broker
+                .needs(Capability::NewestPerSubject, Operation::Append)?;
+        }
+        let mut appended = state.append(message, &options).map_err(error)?;
+        appended.sequence = appended
+            .sequence
+            .filter(|_| self.broker.gives(Capability::Sequences));
+        Ok(appended)
+    }
+
+    async fn consume(
+        &self,
+        of: ConsumerRef,
+        options: ConsumeOptions,
+    ) -> Result<Deliveries, TransportError> {
+        self.broker
+            .needs(Capability::DurableConsumers, Operation::Consume)?;
+        self.open(Operation::Consume, "consumes after close")?;
+        let mut state = self.broker.lock();
+        let found = state.consumers.get(&of);
+        let shared = found.is_none_or(|consumer| consumer.spec.shared);
+        let found = found.is_some() || state.breaks("invents consumers");
+        let id = state.id();
+        drop(state);
+        let group = shared.then(|| QueueGroup::of_consumer(&of.consumer));
+        let place = DeliverySubject::of(of.clone()).to_subject().into();
+        if !self.breaks("lets anybody consume") {
+            self.may_subscribe(&place, group.as_ref(), Operation::Consume)?;
+        }
+        if !found {
+            return Err(TransportError::new(ErrorKind::NotFound, Operation::Consume));
+        }
+        let mut reading = Reading {
+            broker: Arc::clone(&self.broker),
+            of,
+            reader: Reader {
+                id,
+                connection: self.id,
+                in_flight: options.in_flight.get(),
+            },
+            options,
+            ended: false,
+            timer: None,
+        };
+        Ok(Deliveries::new(stream::poll_fn(move |context| {
+            reading.poll_next(context)
+        })))
+    }
+}

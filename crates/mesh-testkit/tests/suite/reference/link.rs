@@ -1,0 +1,156 @@
+use std::sync::Arc;
+
+use mesh_core::identity::Principal;
+use mesh_core::message::{HeaderName, Headers, Message, MessageParts, MessageProblem};
+use mesh_core::permissions::Permissions;
+use mesh_core::port::{ErrorKind, Limits, Operation, QueueGroup, TransportError};
+use mesh_core::subject::{Filter, Subject};
+use parking_lot::Mutex;
+
+use super::Broker;
+
+/// One connection.
+#[derive(Debug)]
+pub struct Link {
+    pub broker: Arc<Broker>,
+    pub id: u64,
+    pub principal: Principal,
+    pub may: Permissions,
+    /// A message that a broken transport has accepted and not sent yet.
+    pub held: Mutex<Option<Message>>,
+    /// A denial that a broken transport tells to the next call.
+    pub owed: Mutex<Option<TransportError>>,
+}
+
+impl Link {
+    pub fn new(broker: Arc<Broker>, principal: Principal, may: Permissions) -> Self {
+        let mut state = broker.lock();
+        let id = state.id();
+        state.principals.insert(id, principal.clone());
+        drop(state);
+        Self {
+            broker,
+            id,
+            principal,
+            may,
+            held: Mutex::default(),
+            owed: Mutex::default(),
+        }
+    }
+
+    pub fn breaks(&self, rule: &str) -> bool {
+        self.broker.breaks(rule)
+    }
+
+    /// Fails on a closed connection; `breach` names the operation that forgets to look.
+    pub fn open(&self, operation: Operation, breach: &str) -> Result<(), TransportError> {
+        if self.broker.lock().closed.contains(&self.id) && !self.breaks(breach) {
+            return Err(TransportError::new(ErrorKind::Closed, operation));
+        }
+        Ok(())
+    }
+
+    /// What is sent of `message`, if anything may be.
+    pub fn checked(
+        &self,
+        message: Message,
+        operation: Operation,
+    ) -> Result<Message, TransportError> {
+        let limits = self.limits();
+        match message.check(&limits) {
+            Err(MessageProblem::RepeatedHeader { .. }) if self.breaks("takes repeated headers") => {
+            }
+            Err(MessageProblem::BrokerHeader { .. }) if self.breaks("takes broker headers") => {}
+            Err(problem) if problem.is_size() && self.breaks("checks no size") => {}
+            Err(problem) => {
+                let error =
+                    TransportError::of_message(problem, operation, message.subject().as_str());
+                if self.breaks("sends what it refuses") {
+                    self.broker.lock().deliver(&message, self.id);
+                }
+                if self.breaks("hangs up after a refusal") {
+                    self.broker.lock().closed.insert(self.id);
+                }
+                return Err(error);
+            }
+            Ok(())
+                if message.payload().len() == limits.max_payload
+                    && self.breaks("refuses a payload at its limit") =>
+            {
+                return Err(TransportError::new(ErrorKind::TooLarge, operation));
+            }
+            Ok(()) => {}
+        }
+        self.may_publish(&message, operation)?;
+        Ok(self.mangled(message))
+    }
+
+    fn limits(&self) -> Limits {
+        *self.broker.capabilities.limits()
+    }
+
+    fn may_publish(&self, message: &Message, operation: Operation) -> Result<(), TransportError> {
+        if let Some(denial) = self.owed.lock().take() {
+            return Err(denial);
+        }
+        let subject = message.subject();
+        let denied = TransportError::new(ErrorKind::Denied, operation).about(subject.as_str());
+        let of_broker = |reply: &Subject| {
+            let text = reply.as_str();
+            ["$JS.ACK.", "_R_.", "$GR."]
+                .iter()
+                .any(|prefix| text.starts_with(prefix))
+        };
+        if message.reply().is_some_and(of_broker) && !self.breaks("takes any broker reply") {
+            return Err(denied);
+        }
+        if self.may.publish.permits(subject) || self.breaks("permits every publish") {
+            return Ok(());
+        }
+        if self.breaks("tells a denial to the next call") {
+            *self.owed.lock() = Some(denied);
+            return Ok(());
+        }
+        Err(denied)
+    }
+
+    pub fn may_subscribe(
+        &self,
+        filter: &Filter,
+        group: Option<&QueueGroup>,
+        operation: Operation,
+    ) -> Result<(), TransportError> {
+        let permitted = self.may.subscribe.permits_filter(filter, group);
+        if permitted || self.breaks("permits every subscribe") {
+            return Ok(());
+        }
+        Err(TransportError::new(ErrorKind::Denied, operation).about(filter.as_str()))
+    }
+
+    /// What a broken transport makes of a message.
+    fn mangled(&self, message: Message) -> Message {
+        let mut parts: MessageParts = message.into_parts();
+        if self.breaks("forgets headers") {
+            parts.headers = Headers::default();
+        }
+        if self.breaks("forgets the reply address") {
+            parts.reply = None;
+        }
+        if self.breaks("cuts the payload") {
+            parts.payload.truncate(255);
+        }
+        if self.breaks("lower-cases header names") {
+            let headers = parts.headers.into_iter();
+            let lower = |name: HeaderName| HeaderName::new(name.as_str().to_ascii_lowercase());
+            parts.headers = headers
+                .map(|(name, value)| (lower(name).unwrap(), value))
+                .collect();
+        }
+        if self.breaks("sorts headers") {
+            let mut headers: Vec<_> = parts.headers.into_iter().collect();
+            headers.sort();
+            parts.headers = headers.into_iter().collect();
+        }
+        parts.into()
+    }
+}

@@ -1,0 +1,181 @@
+//! A broker in as few lines as will do: one lock, one list of subscriptions, nothing clever. It can be
+//! told to break one rule, which is how the suite is tested.
+
+mod admin;
+mod consumer;
+mod durable;
+mod link;
+mod live;
+mod requests;
+mod state;
+mod store;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mesh_core::identity::Principal;
+use mesh_core::permissions::Permissions;
+use mesh_core::port::{
+    Capabilities, Capability, Clock as _, Connection, ErrorKind, Limits, Operation, TransportError,
+};
+use mesh_core::topology::Topology;
+use mesh_testkit::clock::ManualClock;
+use mesh_testkit::suite::{Bed, Harness, StartError};
+use parking_lot::{Mutex, MutexGuard};
+
+use link::Link;
+use state::State;
+
+/// A harness of the reference broker.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    capabilities: Vec<Capability>,
+    breach: Option<&'static str>,
+}
+
+impl Reference {
+    /// With every capability.
+    pub fn honest() -> Self {
+        Self {
+            capabilities: Capability::ALL.into(),
+            breach: None,
+        }
+    }
+
+    pub fn with(capabilities: &[Capability]) -> Self {
+        Self {
+            capabilities: capabilities.into(),
+            breach: None,
+        }
+    }
+
+    pub fn without(mut self, capability: Capability) -> Self {
+        self.capabilities.retain(|other| *other != capability);
+        self
+    }
+
+    /// Breaks that rule.
+    pub fn breaking(mut self, breach: &'static str) -> Self {
+        self.breach = Some(breach);
+        self
+    }
+}
+
+#[async_trait]
+impl Harness for Reference {
+    fn promised(&self) -> Vec<Capability> {
+        self.capabilities.clone()
+    }
+
+    fn span(&self) -> Duration {
+        Duration::from_secs(20)
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
+        let mut declared = self.capabilities.clone();
+        if self.breach == Some("declares less than it promised") {
+            declared.pop();
+        }
+        let limits = Limits {
+            max_payload: 64 * 1024,
+            max_header_bytes: 8 * 1024,
+        };
+        let broker = Arc::new(Broker {
+            capabilities: Capabilities::new(limits, declared),
+            fewer: Capabilities::new(limits, []),
+            used: AtomicBool::new(false),
+            breach: self.breach,
+            clock: ManualClock::new(),
+            state: Mutex::new(State::new(self.breach)),
+        });
+        broker.lock().create(topology);
+        Ok(Arc::new(Running(broker)))
+    }
+}
+
+#[derive(Debug)]
+pub struct Broker {
+    capabilities: Capabilities,
+    /// What a broker that changes its mind says later.
+    fewer: Capabilities,
+    used: AtomicBool,
+    breach: Option<&'static str>,
+    clock: ManualClock,
+    state: Mutex<State>,
+}
+
+impl Broker {
+    fn breaks(&self, rule: &str) -> bool {
+        self.breach == Some(rule)
+    }
+
+    /// The state, with everything settled that time alone settles.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        state.dead_letters = self.gives(Capability::DeadLetters);
+        state.expire(self.clock.monotonic(), self.clock.now());
+        state
+    }
+
+    /// Whether it does what the capability stands for.
+    fn gives(&self, capability: Capability) -> bool {
+        self.capabilities.has(capability) || self.breaks("does what it does not declare")
+    }
+
+    fn needs(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {
+        if self.gives(capability) {
+            Ok(())
+        } else {
+            Err(TransportError::new(ErrorKind::Unsupported, operation))
+        }
+    }
+
+    fn declared(&self) -> &Capabilities {
+        let later = self.used.load(Ordering::Relaxed);
+        if later && self.breaks("changes its capabilities") {
+            &self.fewer
+        } else {
+            &self.capabilities
+        }
+    }
+}
+
+struct Running(Arc<Broker>);
+
+#[async_trait]
+impl Bed for Running {
+    async fn connect(
+        &self,
+        principal: Principal,
+        permissions: Option<Permissions>,
+    ) -> Result<Connection, TransportError> {
+        if permissions.is_some() {
+            self.0.needs(Capability::Permissions, Operation::Connect)?;
+        }
+        let is_controller = matches!(principal, Principal::Controller { .. });
+        let may = permissions.unwrap_or_else(Permissions::everything);
+        let link = Arc::new(Link::new(Arc::clone(&self.0), principal.clone(), may));
+        let clock = Arc::new(self.0.clock.clone());
+        let mut connection = Connection::new(principal, clock, Arc::clone(&link) as _);
+        if self.0.gives(Capability::DurableConsumers) {
+            connection = connection.with_streams(Arc::clone(&link) as _);
+            if is_controller {
+                connection = connection.with_administration(Arc::clone(&link) as _);
+            }
+        }
+        if self.0.gives(Capability::Requests) {
+            connection = connection.with_requests(link);
+        }
+        Ok(connection)
+    }
+
+    async fn pass(&self, span: Duration) {
+        self.0.clock.advance(span).await;
+    }
+}
