@@ -62,7 +62,7 @@ impl fmt::Display for JsonProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { max, found } => {
-                write!(f, "{found} bytes long, at most {max} are taken,")
+                write!(f, "too large ({found} bytes, at most {max})")
             }
             Self::NotUtf8 => f.write_str("not UTF-8"),
             Self::ByteOrderMark => f.write_str("byte-order mark"),

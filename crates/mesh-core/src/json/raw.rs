@@ -12,7 +12,7 @@ pub struct RawJson<'a>(Cow<'a, str>);
 
 /// What a JSON value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "JSON has six kinds of value")]
+// Exhaustive on purpose: JSON has six kinds of value.
 pub enum JsonKind {
     /// `null`
     Null,

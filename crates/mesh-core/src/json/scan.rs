@@ -53,11 +53,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// The byte after white space, which it skips.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
-            match self.byte() {
-                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
-                other => return other,
+            match self.byte()? {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                byte => return Some(byte),
             }
         }
     }
@@ -78,7 +79,7 @@ impl<'a> Scanner<'a> {
             Some(b'{' | b'[') => self.containers()?,
             first => self.scalar(first)?,
         }
-        Ok(self.since(start))
+        Ok(self.between(start, self.at))
     }
 
     /// Checks the object here; each member goes to `member` as key, offset of the key, value.
@@ -96,10 +97,11 @@ impl<'a> Scanner<'a> {
         }
         loop {
             self.peek();
-            let offset = self.base + self.at;
-            let key = self.key()?;
+            let start = self.at;
+            let end = self.key()?;
+            let key = self.between(start, end);
             let value = self.value()?;
-            member(key.string(), offset, value)?;
+            member(key.string(), key.offset, value)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => break,
@@ -177,21 +179,22 @@ impl<'a> Scanner<'a> {
         self.at += 1;
     }
 
-    /// A string and the colon behind it.
-    fn key(&mut self) -> Result<Value<'a>, JsonError> {
+    /// A string and the colon behind it; tells where the string ends.
+    #[inline]
+    fn key(&mut self) -> Result<usize, JsonError> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected());
         }
-        let start = self.at;
         self.string()?;
-        let key = self.since(start);
+        let end = self.at;
         if self.peek() != Some(b':') {
             return Err(self.unexpected());
         }
         self.at += 1;
-        Ok(key)
+        Ok(end)
     }
 
+    #[inline]
     fn scalar(&mut self, first: Option<u8>) -> Result<(), JsonError> {
         match first {
             Some(b'"') => self.string(),
@@ -206,6 +209,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     fn string(&mut self) -> Result<(), JsonError> {
         let bytes = self.text.as_bytes();
         self.at += 1;
@@ -276,17 +280,19 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes()[self.at..].starts_with(word.as_bytes())
     }
 
+    #[inline]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn since(&self, start: usize) -> Value<'a> {
+    fn between(&self, start: usize, end: usize) -> Value<'a> {
         Value {
-            text: &self.text[start..self.at],
+            text: &self.text[start..end],
             offset: self.base + start,
         }
     }
 
+    #[cold]
     fn unexpected(&self) -> JsonError {
         let problem = match self.byte() {
             Some(_) => JsonProblem::Unexpected,

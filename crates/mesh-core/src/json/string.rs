@@ -8,6 +8,7 @@ const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
 const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// The first offset from `at` on whose byte is `"`, `\` or a control character; the length if none.
+#[inline]
 pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     // Eight bytes a step. The lowest flagged byte is always a true one; those above may not be.
     while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {

@@ -76,7 +76,7 @@ fn a_refusal_says_what_and_where() {
     assert_eq!(error.problem, TooLarge { max: 5, found: 6 });
     assert_eq!(
         error.to_string(),
-        "JSON: 6 bytes long, at most 5 are taken, at offset 5"
+        "JSON: too large (6 bytes, at most 5) at offset 5"
     );
 }
 

@@ -116,7 +116,7 @@ impl AnswerRoute {
     }
 
     fn write(&self, stamp: &Stamp, outcome: Result<&RawJson<'_>, &Fault<'_>>) -> Vec<u8> {
-        let body = outcome.ok().cloned();
+        let body = outcome.ok().map(RawJson::borrowed);
         let error = outcome.err().cloned();
         // A route in MXENV/1 has a path; without one it could only have been legacy.
         if let (Profile::MxEnv1, Some(path)) = (self.profile, &self.to_path) {

@@ -27,7 +27,7 @@ pub struct MxPath<'a>(Cow<'a, str>);
 
 /// Which side of a component a path means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(clippy::exhaustive_enums, reason = "the protocol has these two")]
+// Exhaustive on purpose: the protocol has these two.
 pub enum Plane {
     /// What the component takes: commands.
     Accepts,

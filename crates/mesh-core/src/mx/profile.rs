@@ -5,10 +5,7 @@ use super::{EncodeError, Envelope, LegacyReply, LegacyRequest, MsgType};
 /// The two ways an envelope is written. Which one came in is told by its shape
 /// ([`decode`](super::decode)); which one goes out is chosen here (protocol §8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(
-    clippy::exhaustive_enums,
-    reason = "a third profile must be looked at everywhere"
-)]
+// Exhaustive on purpose: a third profile must be looked at everywhere.
 pub enum Profile {
     /// Flat requests, replies and events, as realms of before MXENV/1 speak.
     Legacy,

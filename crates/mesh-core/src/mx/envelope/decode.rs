@@ -5,11 +5,8 @@ use crate::json::{Fields, JsonProblem, RawJson, Scanner, UnknownFields, Value};
 
 /// A message from a mailbox, told apart by its shape.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(
-    clippy::exhaustive_enums,
-    clippy::large_enum_variant,
-    reason = "the protocol's four shapes; read once, taken apart at once"
-)]
+// Exhaustive on purpose: the protocol's four shapes.
+#[allow(clippy::large_enum_variant, reason = "read once, taken apart at once")]
 pub enum Decoded<'a> {
     /// A string `msgType` and an object `to`.
     MxEnv(Envelope<'a>),

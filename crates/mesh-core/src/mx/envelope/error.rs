@@ -69,8 +69,8 @@ impl fmt::Display for DecodeProblem {
             Self::Type { expected } => write!(f, "not {expected}"),
             Self::Empty => f.write_str("empty"),
             Self::MsgType => f.write_str("not a message type"),
-            Self::Realm(problem) => write!(f, "{problem} in the realm"),
-            Self::Path(error) => write!(f, "{error} in the path"),
+            Self::Realm(problem) => write!(f, "realm: {problem}"),
+            Self::Path(error) => write!(f, "{error}"),
             Self::Subject => f.write_str("not a subject"),
         }
     }

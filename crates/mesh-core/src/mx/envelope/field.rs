@@ -57,7 +57,7 @@ fields! {
 impl Field {
     pub(super) const COUNT: usize = Self::ALL.len();
 
-    /// The fields that MXENV/1 writes itself.
+    /// The fields that MXENV/1 writes itself: those up to `error` in the list above.
     pub(super) fn is_mxenv(self) -> bool {
         (self as usize) <= (Self::Error as usize)
     }

@@ -2,7 +2,7 @@ use std::fmt;
 
 /// What an envelope is: `msgType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(clippy::exhaustive_enums, reason = "MXENV/1 has these six")]
+// Exhaustive on purpose: MXENV/1 has these six.
 pub enum MsgType {
     /// A command; answered.
     Cmd,

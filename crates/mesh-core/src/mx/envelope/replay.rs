@@ -2,7 +2,7 @@ use super::{Envelope, LegacyRequest};
 
 /// What marks a message as seen: its sender's realm and an id of the sender's (protocol §8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(clippy::exhaustive_structs, reason = "the protocol's pair")]
+// Exhaustive on purpose: the protocol's pair.
 pub struct ReplayKey<'e> {
     /// The realm that says it sent the message.
     pub realm: &'e str,

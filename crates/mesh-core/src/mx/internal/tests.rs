@@ -13,7 +13,8 @@ fn a_reply_is_read_in_the_protocols_order() {
     let ok = |body: &str| Ok(body.to_owned());
     let fault = |code: &str, message: &str| Err((code.to_owned(), message.to_owned()));
     let edge = |message: &str| fault("MX.EDGE.HANDLER_ERROR", message);
-    let table: &[(&[u8], Result<String, (String, String)>)] = &[
+    type Read = Result<String, (String, String)>;
+    let table: &[(&[u8], Read)] = &[
         // 1. Not UTF-8 JSON.
         (b"", text("")),
         (b"hello", text("hello")),
@@ -172,7 +173,7 @@ fn a_request_that_is_none_is_refused_by_field_and_offset() {
         ),
         (
             r#"{"correlationId":"c","replyTo":"a","_mx":{"fromRealm":"a/b","incomingProfile":"legacy"}}"#,
-            "_mx.fromRealm at offset 54: character '/' at offset 1 is not allowed in the realm",
+            "_mx.fromRealm at offset 54: realm: character '/' at offset 1 is not allowed",
         ),
         (
             r#"{"correlationId":"c","replyTo":"a","_mx":{"fromRealm":"a","incomingProfile":"x"}}"#,

@@ -90,7 +90,7 @@ impl fmt::Display for UriProblem {
             Self::Character(found) => write!(f, "character {found:?} not allowed"),
             Self::Plane => f.write_str("no `accepts` or `emits`"),
             Self::TooLong { max, found } => {
-                write!(f, "{found} bytes long, at most {max} are allowed,")
+                write!(f, "too long ({found} bytes, at most {max})")
             }
         }
     }

@@ -1,5 +1,7 @@
 //! A path put together from parts of a URI, each part decoded on its own.
 
+use smallvec::SmallVec;
+
 use super::super::MxPath;
 use super::super::percent::{self, PercentError};
 use super::{UriError, UriProblem};
@@ -31,7 +33,7 @@ pub(super) struct Pieces<'t> {
     uri: &'t str,
     path: String,
     /// Where each part begins: in the path, and in the URI.
-    starts: Vec<(usize, usize)>,
+    starts: SmallVec<[(usize, usize); 12]>,
 }
 
 impl<'t> Pieces<'t> {
@@ -39,7 +41,7 @@ impl<'t> Pieces<'t> {
         Self {
             uri,
             path: String::with_capacity(uri.len()),
-            starts: Vec::with_capacity(8),
+            starts: SmallVec::new(),
         }
     }
 
