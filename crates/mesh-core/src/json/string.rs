@@ -56,14 +56,11 @@ pub(super) fn escape(bytes: &[u8], at: usize) -> Result<(char, usize), JsonError
                 Some(br"\u") => hex4(bytes, at + 8),
                 _ => None,
             };
-            return match low {
-                Some(low @ 0xdc00..=0xdfff) if high < 0xdc00 => {
-                    let code = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                    char::from_u32(code)
-                        .map_or_else(|| refused(JsonProblem::LoneSurrogate), |c| Ok((c, at + 12)))
-                }
-                _ => refused(JsonProblem::LoneSurrogate),
-            };
+            // Two low halves come out beyond the last character.
+            return low
+                .filter(|low| (0xdc00..=0xdfff).contains(low))
+                .and_then(|low| char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)))
+                .map_or_else(|| refused(JsonProblem::LoneSurrogate), |c| Ok((c, at + 12)));
         }
         Some(_) => return refused(JsonProblem::BadEscape),
         None => return Err(JsonError::new(JsonProblem::UnexpectedEnd, bytes.len())),

@@ -66,6 +66,8 @@ fn a_refusal_says_what_and_where() {
         (r#""\ud800""#, LoneSurrogate, 1),
         (r#""a\udc00""#, LoneSurrogate, 2),
         (r#""\ud800\u0041""#, LoneSurrogate, 1),
+        (r#""\udc00\udc00""#, LoneSurrogate, 1),
+        (r#""\ud800\udbff""#, LoneSurrogate, 1),
         (r#""\ud800\ud800\udc00""#, LoneSurrogate, 1),
     ] {
         assert_eq!(refusal(text), (problem, offset), "{text}");
