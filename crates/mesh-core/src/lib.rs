@@ -8,6 +8,7 @@ pub mod identity;
 pub mod json;
 pub mod manifest;
 pub mod message;
+pub mod mx;
 pub mod name;
 mod percent;
 pub mod permissions;

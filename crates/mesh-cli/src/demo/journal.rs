@@ -39,7 +39,12 @@ impl Journal {
 
     /// The runs for one event.
     pub(crate) fn of(&self, id: &EventId) -> Vec<Handling> {
-        self.entries.lock().iter().filter(|handling| handling.id == *id).cloned().collect()
+        self.entries
+            .lock()
+            .iter()
+            .filter(|handling| handling.id == *id)
+            .cloned()
+            .collect()
     }
 
     /// Waits until `enough` of the runs for one event, or until patience ends.

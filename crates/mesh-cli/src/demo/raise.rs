@@ -48,8 +48,10 @@ pub(crate) struct Echo {
 }
 
 /// Short, so that five tries take less than a second.
-const RETRY: RetryPolicy =
-    RetryPolicy { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
+const RETRY: RetryPolicy = RetryPolicy {
+    first: Duration::from_millis(20),
+    longest: Duration::from_millis(200),
+};
 
 pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised, DemoError> {
     let broker = InMemoryDurableBroker::new(Arc::new(SystemClock::new()));
@@ -57,15 +59,22 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
     let controller =
         broker.connect(Principal::Controller { name }, Permissions::of_controller())?;
     let topology = mesh.topology()?;
-    controller.administration()?.assert(&topology, DriftMode::Report).await?;
+    controller
+        .administration()?
+        .assert(&topology, DriftMode::Report)
+        .await?;
 
     let journal = Arc::new(Journal::default());
     let mut modules = BTreeMap::new();
     for instance in mesh.instances() {
-        let Some(assigned) = mesh.module(&instance.module) else { continue };
+        let Some(assigned) = mesh.module(&instance.module) else {
+            continue;
+        };
         let manifest = &assigned.manifest;
-        let principal =
-            Principal::Module { node: instance.node.clone(), module: instance.module.clone() };
+        let principal = Principal::Module {
+            node: instance.node.clone(),
+            module: instance.module.clone(),
+        };
         let permissions = permissions(&mesh, &principal, broken)?;
         let connection = broker.connect(principal, permissions)?;
         let module = Broker::builder(connection)
@@ -83,7 +92,15 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
         let connection = broker.connect(principal, permissions)?;
         people.insert(name.clone(), Broker::builder(connection).build());
     }
-    Ok(Raised { mesh, broken, topology, controller, modules, people, journal })
+    Ok(Raised {
+        mesh,
+        broken,
+        topology,
+        controller,
+        modules,
+        people,
+        journal,
+    })
 }
 
 /// The rights that follow from the files, and too many where that is to be seen.
@@ -143,7 +160,11 @@ fn react(
         attempt: event.attempt,
         ok: !fails,
     });
-    if fails { Err(HandlerError::retry("the demo asked for a failure")) } else { Ok(()) }
+    if fails {
+        Err(HandlerError::retry("the demo asked for a failure"))
+    } else {
+        Ok(())
+    }
 }
 
 async fn serve(

@@ -16,7 +16,9 @@ impl Raised {
     ) -> Option<(Consumer, EventName, Vec<Consumer>)> {
         let mut found = Vec::new();
         for emitter in self.mesh.instances() {
-            let Some(module) = self.mesh.module(&emitter.module) else { continue };
+            let Some(module) = self.mesh.module(&emitter.module) else {
+                continue;
+            };
             for event in &module.manifest.emits {
                 let consumers: Vec<Consumer> =
                     self.mesh.consumers_of(&emitter.module, event).collect();

@@ -8,7 +8,10 @@ use mesh_sdk::Closed;
 use super::flow::FlowResult;
 
 pub(crate) fn opening(out: &mut impl Write, mesh: &Mesh) -> io::Result<()> {
-    let running = mesh.modules().filter(|module| !module.nodes.is_empty()).count();
+    let running = mesh
+        .modules()
+        .filter(|module| !module.nodes.is_empty())
+        .count();
     writeln!(
         out,
         "A mesh of {} and {} in this process, on memory.",
@@ -17,7 +20,11 @@ pub(crate) fn opening(out: &mut impl Write, mesh: &Mesh) -> io::Result<()> {
     )?;
     for module in mesh.modules() {
         let nodes: Vec<&str> = module.nodes.iter().map(|node| node.as_str()).collect();
-        let place = if nodes.is_empty() { "runs nowhere".into() } else { format!("on {}", nodes.join(", ")) };
+        let place = if nodes.is_empty() {
+            "runs nowhere".into()
+        } else {
+            format!("on {}", nodes.join(", "))
+        };
         writeln!(out, "  {:<12} {place}", module.manifest.name.as_str())?;
     }
     for warning in mesh.warnings() {
@@ -54,8 +61,7 @@ pub(crate) fn summary(
     closed: &Closed,
 ) -> io::Result<()> {
     let (none, some): (Vec<_>, Vec<_>) = results.iter().partition(|flow| flow.steps.is_empty());
-    let (good, bad): (Vec<_>, Vec<_>) =
-        some.into_iter().partition(|flow| flow.is_as_expected());
+    let (good, bad): (Vec<_>, Vec<_>) = some.into_iter().partition(|flow| flow.is_as_expected());
     let steps: usize = results.iter().map(|flow| flow.steps.len()).sum();
     writeln!(
         out,
@@ -66,7 +72,11 @@ pub(crate) fn summary(
         bad.len(),
         none.len(),
     )?;
-    writeln!(out, "Closed: {} released, {} lost.", closed.released, closed.lost)?;
+    writeln!(
+        out,
+        "Closed: {} released, {} lost.",
+        closed.released, closed.lost
+    )?;
     if !bad.is_empty() {
         let names: Vec<&str> = bad.iter().map(|flow| flow.name.word()).collect();
         writeln!(out, "Came out otherwise: {}.", names.join(", "))?;
@@ -75,5 +85,9 @@ pub(crate) fn summary(
 }
 
 fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+    if number == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{number} {what}s")
+    }
 }

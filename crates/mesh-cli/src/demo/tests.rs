@@ -19,6 +19,10 @@ async fn a_broken_flow_is_named_and_no_other() {
         let (good, story) = story(Some(name)).await;
         assert!(!good, "{name:?} was broken and not noticed:\n{story}");
         let last = story.lines().last().unwrap();
-        assert_eq!(last, format!("Came out otherwise: {}.", name.word()), "{story}");
+        assert_eq!(
+            last,
+            format!("Came out otherwise: {}.", name.word()),
+            "{story}"
+        );
     }
 }

@@ -51,12 +51,15 @@ impl Document {
                     .map_err(|found| error(DOCUMENT, CredentialProblem::Json(found)))?;
                 let text: String = text
                     .decode()
-                    .map_err(|_| error(DOCUMENT, not_text(JsonProblem::Syntax, 0)))?;
+                    .map_err(|_| error(DOCUMENT, not_text(JsonProblem::Unexpected, 0)))?;
                 return Bootstrap::of(&text).map(Self::Bootstrap);
             }
             _ => {
                 let text = std::str::from_utf8(document).map_err(|found| {
-                    error(DOCUMENT, not_text(JsonProblem::Utf8, found.valid_up_to()))
+                    error(
+                        DOCUMENT,
+                        not_text(JsonProblem::NotUtf8, found.valid_up_to()),
+                    )
                 })?;
                 return Bootstrap::of(text.trim_ascii()).map(Self::Bootstrap);
             }
@@ -195,9 +198,10 @@ impl Credential {
                 ));
             }
         }
-        let text = serde_json::to_string(&written)
-            .map_err(|_| error(DOCUMENT, not_text(JsonProblem::Unserialisable, 0)))?;
-        Ok(Secret::new(text))
+        // Strings in a struct always encode.
+        Ok(Secret::new(
+            serde_json::to_string(&written).unwrap_or_default(),
+        ))
     }
 }
 

@@ -4,17 +4,17 @@ use super::{
     BrokerUrl, CredentialError, CredentialProblem, Fingerprint, Fingerprints, MAX_DOCUMENT_BYTES,
     UrlError, UrlProblem,
 };
-use crate::json::{Fields, ValueError};
+use crate::json::{Members, ValueError, text_of};
 use crate::name::NameError;
 
 /// The field that errors of the whole document are given under.
 pub(super) const DOCUMENT: &str = "document";
 
-pub(super) struct Reader<'a>(Fields<'a>);
+pub(super) struct Reader<'a>(Members<'a>);
 
 impl<'a> Reader<'a> {
     pub(super) fn new(document: &'a [u8]) -> Result<Self, CredentialError> {
-        match Fields::parse(document) {
+        match Members::parse(document) {
             Ok(fields) => Ok(Self(fields)),
             Err(found) => Err(error(DOCUMENT, CredentialProblem::Json(found))),
         }
@@ -54,13 +54,10 @@ impl<'a> Reader<'a> {
         let Some(value) = self.0.value(FIELD) else {
             return Err(error(FIELD, CredentialProblem::Missing));
         };
-        let texts: Vec<String> = if value.get().starts_with('[') {
-            serde_json::from_str(value.get()).map_err(|_| ())
+        let texts: Vec<String> = if value.text.starts_with('[') {
+            serde_json::from_str(value.text).map_err(|_| ())
         } else {
-            self.0
-                .as_text(value)
-                .map(|one| vec![one.into()])
-                .map_err(|_| ())
+            text_of(value).map(|one| vec![one.into()]).map_err(|_| ())
         }
         .map_err(|()| self.expected(FIELD, "a fingerprint or a list of them"))?;
         let fingerprints: Result<Vec<Fingerprint>, _> =
@@ -72,7 +69,7 @@ impl<'a> Reader<'a> {
 
     /// The error for a value that is there and not what was wanted.
     pub(super) fn expected(&self, field: &'static str, what: &'static str) -> CredentialError {
-        let offset = self.0.value(field).map_or(0, |value| self.0.offset(value));
+        let offset = self.0.value(field).map_or(0, |value| value.offset);
         error(field, CredentialProblem::Expected { what, offset })
     }
 }

@@ -8,7 +8,7 @@ use super::{
     ExtraHeaders, ExtraProblem, JSON, NODE, SCHEMA, SOURCE, STRUCTURED, TIME, TRACEPARENT,
     TRACESTATE, TraceContext, value,
 };
-use crate::json::{Fields, JsonText};
+use crate::json::{JsonText, Members};
 use crate::name::NameError;
 
 impl Event {
@@ -47,7 +47,7 @@ impl Event {
 /// The facts are keys of the body. A header that says otherwise than its key is refused.
 fn structured(headers: &Headers<'_>, body: &Bytes) -> Result<Event, EventError> {
     let json = |error| EventError::new("body", EventProblem::Json(error));
-    let fields = Fields::parse(body).map_err(json)?;
+    let fields = Members::parse(body).map_err(json)?;
     let text = |key: &'static str| {
         let found = fields.text(key).map_err(|error| {
             let offset = error.offset;
@@ -74,10 +74,10 @@ fn structured(headers: &Headers<'_>, body: &Bytes) -> Result<Event, EventError> 
         _ => return Err(EventError::new("contentType", EventProblem::ContentType)),
     }
     // Not `value`: the data may well be `null`.
-    let Some((_, data)) = fields.iter().find(|(key, _)| *key == "data") else {
+    let Some(data) = fields.any("data") else {
         return Err(EventError::new("data", EventProblem::Missing));
     };
-    let data = JsonText::new(body.slice_ref(data.get().as_bytes())).map_err(json)?;
+    let data = JsonText::new(body.slice_ref(data.text.as_bytes())).map_err(json)?;
     let facts = ["id", "source", "node", "time", "causationId", "schema"];
     event(facts, text, headers, data)
 }

@@ -161,8 +161,8 @@ fn a_bad_value_names_its_header_and_offset() {
 #[test]
 fn a_body_that_is_not_json_is_refused_where_it_goes_wrong() {
     for (body, problem, offset) in [
-        ("", JsonProblem::Truncated, 0),
-        ("{} {}", JsonProblem::Trailing, 3),
+        ("", JsonProblem::UnexpectedEnd, 0),
+        ("{} {}", JsonProblem::TrailingText, 3),
         ("\u{feff}{}", JsonProblem::ByteOrderMark, 0),
         ("[\"\\ud800\"]", JsonProblem::LoneSurrogate, 2),
     ] {
@@ -252,7 +252,7 @@ fn a_structured_body_is_read_and_its_data_kept_byte_for_byte() {
     );
     assert_eq!(event.publish_id(), "n1.mail.e%201");
     assert_eq!(again(&event), event);
-    let (headers, body) = event.structured().unwrap();
+    let (headers, body) = event.structured();
     let pairs = headers.iter().map(|(name, value)| (&**name, &**value));
     assert_eq!(Event::decode(pairs, body).unwrap(), event);
 }
@@ -359,7 +359,7 @@ proptest! {
             prop_assert!(value.bytes().all(|b| b.is_ascii_graphic()), "{}: {}", name, value);
         }
         prop_assert_eq!(&again(&event), &event);
-        let (headers, body) = event.structured().unwrap();
+        let (headers, body) = event.structured();
         let pairs = headers.iter().map(|(name, value)| (&**name, &**value));
         prop_assert_eq!(Event::decode(pairs, body).unwrap(), event);
     }

@@ -1,60 +1,52 @@
-//! A pass over a value that only looks for numbers JSON can't hold: serde_json writes a NaN as
-//! `null` and says nothing.
+//! A serialiser that writes nothing and refuses floats that are not finite: `serde_json` writes
+//! those as `null`, which is another value.
 
 use std::fmt;
 
-use serde::ser::{self, Serialize, Serializer};
+use serde::ser::{self, Serialize};
 
-use super::{JsonError, JsonProblem};
+use super::EmitError;
 
-pub(super) fn check<T: Serialize + ?Sized>(value: &T) -> Result<(), JsonError> {
-    value
-        .serialize(Finite)
-        .map_err(|Refused(problem)| JsonError { problem, offset: 0 })
+pub(super) fn check<T: Serialize + ?Sized>(value: &T) -> Result<(), EmitError> {
+    match value.serialize(Finite) {
+        // Any other failure shows itself again when the value is written.
+        Ok(()) | Err(Refusal::Other) => Ok(()),
+        Err(Refusal::NotFinite) => Err(EmitError::NotFinite),
+    }
 }
 
+#[derive(Debug, Clone, Copy)]
 struct Finite;
 
-#[derive(Debug)]
-struct Refused(JsonProblem);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    #[error("not finite")]
+    NotFinite,
+    #[error("refused by the type")]
+    Other,
 }
 
-impl std::error::Error for Refused {}
-
-impl ser::Error for Refused {
+impl ser::Error for Refusal {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self(JsonProblem::Unserialisable)
-    }
-}
-
-fn finite(yes: bool) -> Result<(), Refused> {
-    if yes {
-        Ok(())
-    } else {
-        Err(Refused(JsonProblem::NotFinite))
+        Self::Other
     }
 }
 
 macro_rules! passes {
-    ($($method:ident($($arg:ty),*);)*) => {
-        $(fn $method(self, $(_: $arg),*) -> Result<(), Refused> { Ok(()) })*
+    ($($method:ident($($argument:ty),*))*) => {
+        $(fn $method(self, $(_: $argument),*) -> Result<(), Refusal> { Ok(()) })*
     };
 }
 
-macro_rules! opens {
-    ($($method:ident($($arg:ty),*);)*) => {
-        $(fn $method(self, $(_: $arg),*) -> Result<Self, Refused> { Ok(self) })*
+macro_rules! compounds {
+    ($($method:ident($($argument:ty),*) as $assoc:ident)*) => {
+        $(fn $method(self, $(_: $argument),*) -> Result<Self::$assoc, Refusal> { Ok(self) })*
     };
 }
 
-impl Serializer for Finite {
+impl ser::Serializer for Finite {
     type Ok = ();
-    type Error = Refused;
+    type Error = Refusal;
     type SerializeSeq = Self;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
@@ -63,46 +55,38 @@ impl Serializer for Finite {
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
 
-    fn serialize_f32(self, value: f32) -> Result<(), Refused> {
-        finite(value.is_finite())
-    }
-
-    fn serialize_f64(self, value: f64) -> Result<(), Refused> {
-        finite(value.is_finite())
-    }
-
     passes! {
-        serialize_bool(bool);
-        serialize_i8(i8);
-        serialize_i16(i16);
-        serialize_i32(i32);
-        serialize_i64(i64);
-        serialize_i128(i128);
-        serialize_u8(u8);
-        serialize_u16(u16);
-        serialize_u32(u32);
-        serialize_u64(u64);
-        serialize_u128(u128);
-        serialize_char(char);
-        serialize_str(&str);
-        serialize_bytes(&[u8]);
-        serialize_none();
-        serialize_unit();
-        serialize_unit_struct(&'static str);
-        serialize_unit_variant(&'static str, u32, &'static str);
+        serialize_bool(bool)
+        serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64) serialize_i128(i128)
+        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64) serialize_u128(u128)
+        serialize_char(char) serialize_str(&str) serialize_bytes(&[u8])
+        serialize_none() serialize_unit() serialize_unit_struct(&'static str)
+        serialize_unit_variant(&'static str, u32, &'static str)
     }
 
-    opens! {
-        serialize_seq(Option<usize>);
-        serialize_tuple(usize);
-        serialize_tuple_struct(&'static str, usize);
-        serialize_tuple_variant(&'static str, u32, &'static str, usize);
-        serialize_map(Option<usize>);
-        serialize_struct(&'static str, usize);
-        serialize_struct_variant(&'static str, u32, &'static str, usize);
+    compounds! {
+        serialize_seq(Option<usize>) as SerializeSeq
+        serialize_tuple(usize) as SerializeTuple
+        serialize_tuple_struct(&'static str, usize) as SerializeTupleStruct
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) as SerializeTupleVariant
+        serialize_map(Option<usize>) as SerializeMap
+        serialize_struct(&'static str, usize) as SerializeStruct
+        serialize_struct_variant(&'static str, u32, &'static str, usize) as SerializeStructVariant
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Refused> {
+    fn serialize_f32(self, value: f32) -> Result<(), Refusal> {
+        self.serialize_f64(value.into())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Refusal> {
+        if value.is_finite() {
+            Ok(())
+        } else {
+            Err(Refusal::NotFinite)
+        }
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Refusal> {
         value.serialize(self)
     }
 
@@ -110,7 +94,7 @@ impl Serializer for Finite {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         value.serialize(self)
     }
 
@@ -120,58 +104,49 @@ impl Serializer for Finite {
         _: u32,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         value.serialize(self)
-    }
-
-    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<(), Refused> {
-        Ok(())
     }
 }
 
-macro_rules! compound {
-    ($($trait:ident :: $method:ident($($key:ty)?);)*) => {
-        $(impl ser::$trait for Finite {
+macro_rules! elements {
+    ($($of:ident :: $method:ident($($key:ty)?))*) => {
+        $(impl ser::$of for Finite {
             type Ok = ();
-            type Error = Refused;
-
-            fn $method<T: Serialize + ?Sized>(
-                &mut self,
-                $(_: $key,)?
-                value: &T,
-            ) -> Result<(), Refused> {
-                value.serialize(Finite)
+            type Error = Refusal;
+            fn $method<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Result<(), Refusal> {
+                value.serialize(*self)
             }
-
-            fn end(self) -> Result<(), Refused> {
+            fn end(self) -> Result<(), Refusal> {
                 Ok(())
             }
         })*
     };
 }
 
-compound! {
-    SerializeSeq::serialize_element();
-    SerializeTuple::serialize_element();
-    SerializeTupleStruct::serialize_field();
-    SerializeTupleVariant::serialize_field();
-    SerializeStruct::serialize_field(&'static str);
-    SerializeStructVariant::serialize_field(&'static str);
+elements! {
+    SerializeSeq::serialize_element()
+    SerializeTuple::serialize_element()
+    SerializeTupleStruct::serialize_field()
+    SerializeTupleVariant::serialize_field()
+    SerializeStruct::serialize_field(&'static str)
+    SerializeStructVariant::serialize_field(&'static str)
 }
 
 impl ser::SerializeMap for Finite {
     type Ok = ();
-    type Error = Refused;
+    type Error = Refusal;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Refused> {
-        key.serialize(Finite)
+    // A float is no key of a JSON object in any case; the writer says so.
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, _: &T) -> Result<(), Refusal> {
+        Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
-        value.serialize(Finite)
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
+        value.serialize(*self)
     }
 
-    fn end(self) -> Result<(), Refused> {
+    fn end(self) -> Result<(), Refusal> {
         Ok(())
     }
 }

@@ -31,42 +31,63 @@ pub(super) fn words(text: &str) -> Result<(), NameProblem> {
 ///
 /// At most 237 bytes verbatim, so that `mx/route/1/<realm>/00` stays within 255; the escaped
 /// legacy mailbox is held to the same limit by [`RealmName`](super::RealmName).
-pub(super) fn realm(text: &str) -> Result<(), NameProblem> {
-    let mut empty = true;
-    for (offset, c) in text.char_indices() {
-        match c {
-            '.' if empty => return Err(NameProblem::Empty { offset }),
-            '.' => empty = true,
-            '/' | '*' | '>' | '#' | '%' => return Err(NameProblem::Character { found: c, offset }),
-            c if c.is_whitespace() || c.is_control() => {
-                return Err(NameProblem::Character { found: c, offset });
+pub(crate) fn realm(text: &str) -> Result<(), NameProblem> {
+    let mut label = 0;
+    let mut ascii = true;
+    for (offset, byte) in text.bytes().enumerate() {
+        if byte == b'.' {
+            if offset == label {
+                return Err(NameProblem::Empty { offset });
             }
-            _ => empty = false,
+            label = offset + 1;
+        } else if byte == b'/' || is_barred(byte) {
+            let found = byte.into();
+            return Err(NameProblem::Character { found, offset });
         }
+        ascii &= byte.is_ascii();
     }
-    if empty {
-        return Err(NameProblem::Empty { offset: text.len() });
+    if !ascii {
+        printable(text)?;
+    }
+    if label == text.len() {
+        return Err(NameProblem::Empty { offset: label });
     }
     // The longest topics of a realm: "mx/route/1/" + realm + "/00", "public.ingress." + mxesc1(realm).
     const TOPIC: usize = crate::subject::MAX_SUBJECT_BYTES;
     at_most(text, TOPIC - "mx/route/1//00".len())?;
-    let escaped: usize = text
-        .bytes()
-        .map(|b| if is_unescaped(b) { 1 } else { 3 })
-        .sum();
     let max = TOPIC - "public.ingress.".len();
-    if escaped > max {
-        return Err(NameProblem::TooLong {
-            max,
-            found: escaped,
-        });
+    // No byte is escaped to more than three.
+    if text.len() <= max / 3 {
+        return Ok(());
+    }
+    let found = crate::mx::escape::encoded_len(text);
+    if found > max {
+        return Err(NameProblem::TooLong { max, found });
     }
     Ok(())
 }
 
-/// The bytes that mxesc1 keeps as they are (protocol §8).
-fn is_unescaped(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~')
+/// The ASCII bytes that no realm and no part of a path holds: `* > # %`, white space, controls.
+pub(crate) const fn is_barred(byte: u8) -> bool {
+    const BARRED: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0;
+        while byte <= 0x7f {
+            table[byte] = matches!(byte as u8, b'*' | b'>' | b'#' | b'%' | 0..=b' ' | 0x7f);
+            byte += 1;
+        }
+        table
+    };
+    BARRED[byte as usize]
+}
+
+/// Refuses white space and control characters, those outside ASCII too.
+pub(crate) fn printable(text: &str) -> Result<(), NameProblem> {
+    let odd = |&(_, c): &(usize, char)| c.is_whitespace() || c.is_control();
+    match text.char_indices().find(odd) {
+        Some((offset, found)) => Err(NameProblem::Character { found, offset }),
+        None => Ok(()),
+    }
 }
 
 fn token(text: &str, allowed: impl Fn(char, bool) -> bool) -> Result<(), NameProblem> {

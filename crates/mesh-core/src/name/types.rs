@@ -195,6 +195,14 @@ name_type!(
     RealmName, "realm name", grammar::realm
 );
 
+impl RealmName {
+    /// For text that this grammar was checked on already.
+    pub(crate) fn from_checked(text: &str) -> Self {
+        debug_assert_eq!(grammar::realm(text), Ok(()), "{text}");
+        Self(Arc::from(text))
+    }
+}
+
 name_type!(
     /// A durable consumer: `<node>_<module>` for a module, or the name of the one consumer of a
     /// stream (`controller`, `builder`, a node's name). One subject token.

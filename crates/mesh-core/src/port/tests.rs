@@ -42,7 +42,10 @@ fn a_reason_tells_its_kind() {
     assert_eq!(Reason::undecodable("x").kind(), DeadReason::Undecodable);
     assert_eq!(Reason::unverifiable("x").kind(), DeadReason::Unverifiable);
     assert_eq!(Reason::new("undecodable").kind(), DeadReason::Terminated);
-    assert_eq!(Reason::new("no such account").kind(), DeadReason::Terminated);
+    assert_eq!(
+        Reason::new("no such account").kind(),
+        DeadReason::Terminated
+    );
 }
 
 #[test]

@@ -1,13 +1,11 @@
 use std::fmt;
 
-use serde::Serialize;
-
 use super::{ProvisionError, ProvisionProblem};
-use crate::json::Fields;
+use crate::json::{Members, Value};
 use crate::name::{ModuleName, NameError, NodeName};
 
 /// Who asks for a provision: a module on a node, always both.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Consumer {
     /// The node.
     pub node: NodeName,
@@ -23,15 +21,15 @@ impl fmt::Display for Consumer {
 
 impl Consumer {
     /// Reads `consumer: {node, module}`.
-    pub(super) fn read(fields: &Fields<'_>) -> Result<Self, ProvisionError> {
+    pub(super) fn read(fields: &Members<'_>) -> Result<Self, ProvisionError> {
         const FIELD: &str = "consumer";
         let Some(value) = fields.value(FIELD) else {
             return Err(ProvisionError::new(FIELD, ProvisionProblem::Missing));
         };
-        if !value.get().starts_with('{') {
+        if !value.text.starts_with('{') {
             let problem = ProvisionProblem::Expected {
                 what: "an object {node, module}",
-                offset: fields.offset(value),
+                offset: value.offset,
             };
             return Err(ProvisionError::new(FIELD, problem));
         }
@@ -46,10 +44,10 @@ impl Consumer {
     /// node in `node` or known from elsewhere; and a node, in `consumer` or `node`, with the module
     /// in `from`. Nothing writes them any more.
     pub(super) fn read_legacy(
-        fields: &Fields<'_>,
+        fields: &Members<'_>,
         known_node: Option<&NodeName>,
     ) -> Result<Self, ProvisionError> {
-        let is_object = |value: &serde_json::value::RawValue| value.get().starts_with('{');
+        let is_object = |value: Value<'_>| value.text.starts_with('{');
         if fields.value("consumer").is_some_and(is_object) {
             return Self::read(fields);
         }
@@ -73,7 +71,7 @@ impl Consumer {
     }
 }
 
-pub(super) fn name<T>(fields: &Fields<'_>, field: &'static str) -> Result<T, ProvisionError>
+pub(super) fn name<T>(fields: &Members<'_>, field: &'static str) -> Result<T, ProvisionError>
 where
     T: for<'a> TryFrom<&'a str, Error = NameError>,
 {

@@ -2,10 +2,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
 
 use super::{ProvisionError, ProvisionProblem};
-use crate::json::{Fields, JsonText};
+use crate::json::{JsonText, Members, ObjectWriter, Value};
 
 /// `{credential: {…}}`: what a grant answers, with exactly the fields that the provision promises.
 /// `Debug` shows the fields' names and no value.
@@ -36,12 +35,12 @@ impl Granted {
     /// # Errors
     /// [`ProvisionError`], naming the field and the offset.
     pub fn decode<P: AsRef<str>>(body: &[u8], promised: &[P]) -> Result<Self, ProvisionError> {
-        let answer = Fields::parse(body).map_err(ProvisionError::json)?;
+        let answer = Members::parse(body).map_err(ProvisionError::json)?;
         let Some(credential) = answer.value("credential") else {
             return Err(ProvisionError::new("credential", ProvisionProblem::Missing));
         };
         let credential = answer.object(credential).map_err(ProvisionError::json)?;
-        let text = |value: &RawValue| JsonText::new(Bytes::copy_from_slice(value.get().as_bytes()));
+        let text = |value: Value<'_>| JsonText::new(Bytes::copy_from_slice(value.text.as_bytes()));
         let fields: Result<_, _> = credential
             .iter()
             .map(|(field, value)| Ok((field.to_owned(), text(value)?)))
@@ -50,19 +49,17 @@ impl Granted {
     }
 
     /// The answer as it is sent, secrets and all.
-    ///
-    /// # Errors
-    /// None in practice: checked text is always JSON.
-    pub fn encode(&self) -> Result<JsonText, ProvisionError> {
-        let fields: Result<BTreeMap<&str, &RawValue>, _> = self
-            .0
-            .iter()
-            .map(|(field, value)| Ok((&**field, serde_json::from_str(value.as_str())?)))
-            .collect();
-        let fields = fields
-            .map_err(|_: serde_json::Error| refused("credential", ProvisionProblem::Missing))?;
-        let answer = BTreeMap::from([("credential", fields)]);
-        JsonText::from_value(&answer).map_err(ProvisionError::json)
+    #[must_use]
+    pub fn encode(&self) -> JsonText {
+        let mut body = Vec::new();
+        ObjectWriter::write(&mut body, |answer| {
+            answer.object("credential", |credential| {
+                for (field, value) in &self.0 {
+                    credential.raw(field, &value.raw());
+                }
+            });
+        });
+        JsonText::from_checked(body)
     }
 
     /// The value of a promised field, as JSON.

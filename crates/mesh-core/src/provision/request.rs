@@ -1,12 +1,10 @@
 use std::fmt;
 
 use bytes::Bytes;
-use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::consumer::name;
 use super::{Consumer, ProvisionError, ProvisionProblem};
-use crate::json::{Fields, JsonError, JsonProblem, JsonText};
+use crate::json::{JsonText, Members, ObjectWriter};
 use crate::name::{NodeName, ProvisionName};
 
 /// What a grant and a withdrawal are about, and idempotent on.
@@ -38,22 +36,13 @@ pub struct WithdrawRequest {
     key: ProvisionKey,
 }
 
-/// What both requests look like on the wire.
-#[derive(Serialize)]
-struct Written<'a> {
-    provision: &'a ProvisionName,
-    consumer: &'a Consumer,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    contributed: Option<&'a RawValue>,
-}
-
 impl GrantRequest {
     /// `contributed` is a JSON object: what the consumer adds, as the provider asks.
     ///
     /// # Errors
     /// [`ProvisionProblem::Json`] where `contributed` is no object or has a key twice.
     pub fn new(key: ProvisionKey, contributed: JsonText) -> Result<Self, ProvisionError> {
-        if let Err(error) = Fields::parse(contributed.as_bytes()) {
+        if let Err(error) = Members::parse(contributed.as_bytes()) {
             let problem = ProvisionProblem::Json(error);
             return Err(ProvisionError::new("contributed", problem));
         }
@@ -65,7 +54,7 @@ impl GrantRequest {
     /// # Errors
     /// [`ProvisionError`], naming the field and the offset.
     pub fn decode(body: &[u8]) -> Result<Self, ProvisionError> {
-        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let fields = Members::parse(body).map_err(ProvisionError::json)?;
         let consumer = Consumer::read(&fields)?;
         Self::read(&fields, consumer)
     }
@@ -79,13 +68,13 @@ impl GrantRequest {
         body: &[u8],
         known_node: Option<&NodeName>,
     ) -> Result<Self, ProvisionError> {
-        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let fields = Members::parse(body).map_err(ProvisionError::json)?;
         let consumer = Consumer::read_legacy(&fields, known_node)?;
         Self::read(&fields, consumer)
     }
 
-    fn read(fields: &Fields<'_>, consumer: Consumer) -> Result<Self, ProvisionError> {
-        let contributed = fields.value("contributed").map_or("{}", RawValue::get);
+    fn read(fields: &Members<'_>, consumer: Consumer) -> Result<Self, ProvisionError> {
+        let contributed = fields.value("contributed").map_or("{}", |value| value.text);
         let contributed = Bytes::copy_from_slice(contributed.as_bytes());
         Self::new(
             key(fields, consumer)?,
@@ -94,13 +83,9 @@ impl GrantRequest {
     }
 
     /// The request as it is sent.
-    ///
-    /// # Errors
-    /// None in practice: names and checked text are always JSON.
-    pub fn encode(&self) -> Result<JsonText, ProvisionError> {
-        let contributed: &RawValue =
-            serde_json::from_str(self.contributed.as_str()).map_err(|_| unserialisable())?;
-        written(&self.key, Some(contributed))
+    #[must_use]
+    pub fn encode(&self) -> JsonText {
+        written(&self.key, Some(&self.contributed))
     }
 
     /// What it is about.
@@ -128,7 +113,7 @@ impl WithdrawRequest {
     /// # Errors
     /// [`ProvisionError`], naming the field and the offset.
     pub fn decode(body: &[u8]) -> Result<Self, ProvisionError> {
-        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let fields = Members::parse(body).map_err(ProvisionError::json)?;
         let consumer = Consumer::read(&fields)?;
         key(&fields, consumer).map(Self::new)
     }
@@ -141,16 +126,14 @@ impl WithdrawRequest {
         body: &[u8],
         known_node: Option<&NodeName>,
     ) -> Result<Self, ProvisionError> {
-        let fields = Fields::parse(body).map_err(ProvisionError::json)?;
+        let fields = Members::parse(body).map_err(ProvisionError::json)?;
         let consumer = Consumer::read_legacy(&fields, known_node)?;
         key(&fields, consumer).map(Self::new)
     }
 
     /// The request as it is sent.
-    ///
-    /// # Errors
-    /// None in practice: names are always JSON.
-    pub fn encode(&self) -> Result<JsonText, ProvisionError> {
+    #[must_use]
+    pub fn encode(&self) -> JsonText {
         written(&self.key, None)
     }
 
@@ -161,7 +144,7 @@ impl WithdrawRequest {
     }
 }
 
-fn key(fields: &Fields<'_>, consumer: Consumer) -> Result<ProvisionKey, ProvisionError> {
+fn key(fields: &Members<'_>, consumer: Consumer) -> Result<ProvisionKey, ProvisionError> {
     let provision = name(fields, "provision")?;
     Ok(ProvisionKey {
         provision,
@@ -169,18 +152,17 @@ fn key(fields: &Fields<'_>, consumer: Consumer) -> Result<ProvisionKey, Provisio
     })
 }
 
-fn written(key: &ProvisionKey, contributed: Option<&RawValue>) -> Result<JsonText, ProvisionError> {
-    let written = Written {
-        provision: &key.provision,
-        consumer: &key.consumer,
-        contributed,
-    };
-    JsonText::from_value(&written).map_err(ProvisionError::json)
-}
-
-fn unserialisable() -> ProvisionError {
-    ProvisionError::json(JsonError {
-        problem: JsonProblem::Unserialisable,
-        offset: 0,
-    })
+fn written(key: &ProvisionKey, contributed: Option<&JsonText>) -> JsonText {
+    let mut body = Vec::new();
+    ObjectWriter::write(&mut body, |request| {
+        request.string("provision", key.provision.as_str());
+        request.object("consumer", |consumer| {
+            consumer.string("node", key.consumer.node.as_str());
+            consumer.string("module", key.consumer.module.as_str());
+        });
+        if let Some(contributed) = contributed {
+            request.raw("contributed", &contributed.raw());
+        }
+    });
+    JsonText::from_checked(body)
 }

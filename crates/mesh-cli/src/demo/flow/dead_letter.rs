@@ -10,11 +10,20 @@ use crate::demo::raise::{Note, Raised};
 /// The last consumer of a consumed event fails every time. When its tries are used up the event is
 /// among the dead letters, as it was, with who failed, how often and why.
 pub(super) async fn run(raised: &Raised) -> Vec<Step> {
-    let Some((emitter, event, consumers)) = raised.a_consumed_event(1) else { return Vec::new() };
-    let Some(broker) = raised.modules.get(&emitter) else { return Vec::new() };
-    let Some(failing) = consumers.last() else { return Vec::new() };
+    let Some((emitter, event, consumers)) = raised.a_consumed_event(1) else {
+        return Vec::new();
+    };
+    let Some(broker) = raised.modules.get(&emitter) else {
+        return Vec::new();
+    };
+    let Some(failing) = consumers.last() else {
+        return Vec::new();
+    };
     let tries = raised.tries(failing);
-    let note = Note { flow: FlowName::DeadLetter, fails_at: Some(failing.to_string()) };
+    let note = Note {
+        flow: FlowName::DeadLetter,
+        fails_at: Some(failing.to_string()),
+    };
     let consumer = ConsumerName::of_module(&failing.node, &failing.module);
     let what = format!("{emitter} publishes {event}; {failing} fails every time");
     let expected = format!(
@@ -41,26 +50,35 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
 /// The last dead letter, once it is that of this event.
 async fn dead_letter(raised: &Raised, id: &str) -> Result<Option<Message>, TransportError> {
     let administration = raised.controller.administration()?;
-    let Ok(subject) = MeshSubject::DeadLetter.to_subject() else { return Ok(None) };
+    let Ok(subject) = MeshSubject::DeadLetter.to_subject() else {
+        return Ok(None);
+    };
     let looking = async {
         loop {
             let position = Position::LastOf(subject.clone());
-            let stored = administration.read(StreamName::EventsDead, position).await?;
-            let ours = |message: &Message| {
-                message.headers().value(names::EVENT_ID.as_str()) == Some(id)
-            };
+            let stored = administration
+                .read(StreamName::EventsDead, position)
+                .await?;
+            let ours =
+                |message: &Message| message.headers().value(names::EVENT_ID.as_str()) == Some(id);
             if let Some(stored) = stored.filter(|stored| ours(&stored.message)) {
                 return Ok(Some(stored.message));
             }
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(crate::demo::journal::PATIENCE, looking).await.unwrap_or(Ok(None))
+    tokio::time::timeout(crate::demo::journal::PATIENCE, looking)
+        .await
+        .unwrap_or(Ok(None))
 }
 
 fn describe(letter: &Message) -> String {
     let header = |name: mesh_core::message::HeaderName| {
-        letter.headers().value(name.as_str()).unwrap_or("?").to_owned()
+        letter
+            .headers()
+            .value(name.as_str())
+            .unwrap_or("?")
+            .to_owned()
     };
     format!(
         "a dead letter of {} from {} after {} tries: {}",

@@ -10,9 +10,14 @@ use crate::demo::raise::{Note, Raised};
 pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     let mut published = Vec::new();
     for (instance, broker) in &raised.modules {
-        let Some(module) = raised.mesh.module(&instance.module) else { continue };
+        let Some(module) = raised.mesh.module(&instance.module) else {
+            continue;
+        };
         for event in &module.manifest.emits {
-            let note = Note { flow: FlowName::Events, fails_at: None };
+            let note = Note {
+                flow: FlowName::Events,
+                fails_at: None,
+            };
             let expected: Vec<String> = raised
                 .mesh
                 .consumers_of(&instance.module, event)
@@ -32,7 +37,11 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
                 raised.journal.wait(&event.id, enough).await;
                 settled(raised).await;
                 let runs = raised.journal.of(&event.id);
-                list(runs.iter().map(|handling| handling.at.to_string()).collect())
+                list(
+                    runs.iter()
+                        .map(|handling| handling.at.to_string())
+                        .collect(),
+                )
             }
         };
         steps.push(Step::new(what, list(expected), found));
@@ -60,7 +69,9 @@ async fn settled(raised: &Raised) {
 async fn owed_by(raised: &Raised, instance: &mesh_core::provision::Consumer) -> u64 {
     let name = mesh_core::name::ConsumerName::of_module(&instance.node, &instance.module);
     let reference = ConsumerRef::new(StreamName::Events, name);
-    let Ok(administration) = raised.controller.administration() else { return 0 };
+    let Ok(administration) = raised.controller.administration() else {
+        return 0;
+    };
     match administration.inspect_consumer(&reference).await {
         Ok(Some(state)) => state.pending + state.in_flight,
         _ => 0,

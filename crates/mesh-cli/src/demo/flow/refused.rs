@@ -11,9 +11,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     let mut steps = Vec::new();
     for broker in raised.modules.values().chain(raised.people.values()) {
         let principal = broker.principal();
-        let own = |module: &ModuleName| {
-            matches!(principal, mesh_core::identity::Principal::Module { module: me, .. } if me == module)
-        };
+        let own = |module: &ModuleName| matches!(principal, mesh_core::identity::Principal::Module { module: me, .. } if me == module);
         let refused = served
             .iter()
             .find(|tool| !own(&tool.module) && !raised.mesh.may_call(principal, tool));
@@ -26,9 +24,16 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
 }
 
 fn served(raised: &Raised) -> impl Iterator<Item = ToolRef> {
-    raised.mesh.modules().filter(|module| !module.nodes.is_empty()).flat_map(|module| {
-        let manifest = &module.manifest;
-        let tools = manifest.tools.iter();
-        tools.map(|tool| ToolRef { module: manifest.name.clone(), tool: tool.name.clone() })
-    })
+    raised
+        .mesh
+        .modules()
+        .filter(|module| !module.nodes.is_empty())
+        .flat_map(|module| {
+            let manifest = &module.manifest;
+            let tools = manifest.tools.iter();
+            tools.map(|tool| ToolRef {
+                module: manifest.name.clone(),
+                tool: tool.name.clone(),
+            })
+        })
 }

@@ -5,10 +5,17 @@ use crate::demo::raise::{Note, Raised};
 /// The first consumer of the first consumed event fails once and then succeeds; the others are not
 /// troubled a second time.
 pub(super) async fn run(raised: &Raised) -> Vec<Step> {
-    let Some((emitter, event, consumers)) = raised.a_consumed_event(0) else { return Vec::new() };
-    let Some(broker) = raised.modules.get(&emitter) else { return Vec::new() };
+    let Some((emitter, event, consumers)) = raised.a_consumed_event(0) else {
+        return Vec::new();
+    };
+    let Some(broker) = raised.modules.get(&emitter) else {
+        return Vec::new();
+    };
     let failing = consumers[0].to_string();
-    let note = Note { flow: FlowName::Retry, fails_at: Some(failing.clone()) };
+    let note = Note {
+        flow: FlowName::Retry,
+        fails_at: Some(failing.clone()),
+    };
     let what = format!("{emitter} publishes {event}; {failing} fails once");
     let expected = describe(consumers.iter().flat_map(|consumer| {
         let name = consumer.to_string();
