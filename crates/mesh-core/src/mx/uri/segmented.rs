@@ -37,7 +37,13 @@ pub(super) fn path(
     }
     let mut path = String::with_capacity(mounts.len() + atom.len());
     path.push_str(mounts);
-    path.extend(atom.chars().map(|c| if c == '/' { '.' } else { c }));
+    let mut label = 0;
+    for slash in memchr::memchr_iter(b'/', atom.as_bytes()) {
+        path.push_str(&atom[label..slash]);
+        path.push('.');
+        label = slash + 1;
+    }
+    path.push_str(&atom[label..]);
     MxPath::new(path).map_err(|error| {
         UriError::of_path(error, |offset| match offset.checked_sub(mounts.len()) {
             Some(in_atom) => labels + in_atom,
