@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mesh_benches::Comparison;
-use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Kind, Now, PrefixDeny, Quota};
+use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Now, PrefixDeny, Quota};
+use mesh_core::mx::MsgType;
 use mesh_core::name::RealmName;
 use mesh_core::time::Timestamp;
 
@@ -134,7 +135,7 @@ impl Texts {
 
     fn message(&self, n: usize) -> Inbound<'_> {
         let realm = self.realms[n * 7 % REALMS].as_str();
-        let mut inbound = Inbound::new(Kind::Cmd);
+        let mut inbound = Inbound::new(MsgType::Cmd);
         inbound.profile = "mxenv1";
         inbound.from_realm = Some(realm);
         inbound.to_realm = Some("acme.com");

@@ -7,8 +7,9 @@ use std::error::Error;
 use std::time::Duration;
 
 use mesh_core::guard::{
-    EdgeGuards, Guard, GuardChain, HashSecret, Inbound, Kind, Now, Refusal, Stage, Verdict,
+    EdgeGuards, Guard, GuardChain, HashSecret, Inbound, Now, Refusal, Stage, Verdict,
 };
+use mesh_core::mx::MsgType;
 use mesh_core::name::RealmName;
 use mesh_core::time::Timestamp;
 
@@ -47,14 +48,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .enforce(MaxSize { bytes: 65_536 })
         .build();
 
-    let mut message = Inbound::new(Kind::Cmd);
+    let mut message = Inbound::new(MsgType::Cmd);
     message.from_realm = Some("partner.org");
     message.to_realm = Some("acme.com");
     message.to_path = Some("mail.accepts.send");
     for (id, kind, bytes) in [
-        ("m-1", Kind::Cmd, 900),
-        ("m-2", Kind::Cmd, 1_000_000), // a command is answered
-        ("m-3", Kind::Evt, 1_000_000), // an event is not
+        ("m-1", MsgType::Cmd, 900),
+        ("m-2", MsgType::Cmd, 1_000_000), // a command is answered
+        ("m-3", MsgType::Evt, 1_000_000), // an event is not
     ] {
         message.msg_id = Some(id);
         message.kind = kind;

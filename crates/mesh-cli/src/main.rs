@@ -45,12 +45,12 @@ async fn main() -> ExitCode {
         .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     let Command::Demo { mesh, broken } = Cli::parse().command;
-    let mut out = io::stdout().lock();
+    let mut out = io::stdout();
     let code = match demo::run(mesh.as_deref(), broken, &mut out).await {
         Ok(true) => 0,
         Ok(false) => 1,
         Err(error) => {
-            let mut err = io::stderr().lock();
+            let mut err = io::stderr();
             // Nothing is left to tell a person whose terminal is gone.
             drop(writeln!(err, "mesh demo: {error}"));
             2

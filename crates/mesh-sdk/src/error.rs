@@ -1,6 +1,6 @@
 use std::convert::Infallible;
 
-use mesh_core::json::JsonError;
+use mesh_core::json::{EmitError, JsonError};
 use mesh_core::message::{HeaderError, PublishIdError};
 use mesh_core::name::NameError;
 use mesh_core::port::{ErrorKind, TransportError};
@@ -25,7 +25,7 @@ pub enum PublishError {
     Subject(#[from] SubjectError),
     /// The data can't be written as JSON.
     #[error("data: {0}")]
-    Data(#[from] JsonError),
+    Data(#[from] EmitError),
     /// A header can't be sent.
     #[error(transparent)]
     Header(#[from] HeaderError),
@@ -112,7 +112,7 @@ pub enum RequestError {
     Subject(#[from] SubjectError),
     /// The question can't be written as JSON.
     #[error("input: {0}")]
-    Input(#[source] JsonError),
+    Input(#[source] EmitError),
     /// The answer is not JSON.
     #[error("output: {0}")]
     Output(#[source] JsonError),

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::message::{HeaderName, HeaderValue, Message};
-use mesh_core::name::{ConsumerName, EventName, ModuleName, NodeName, PersonName, ToolName};
+use mesh_core::name::{
+    ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, ToolName,
+};
 use mesh_core::port::{ConsumerRef, QueueGroup};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{
@@ -130,7 +132,7 @@ pub fn person(name: &str) -> Principal {
 #[must_use]
 pub fn controller() -> Principal {
     Principal::Controller {
-        name: valid(PersonName::new("c1"), "c1"),
+        name: valid(InstanceName::new("c1"), "c1"),
     }
 }
 

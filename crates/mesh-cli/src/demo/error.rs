@@ -36,9 +36,6 @@ impl fmt::Display for Lines<'_> {
                 f.write_str("\n")?;
             }
             write!(f, "{problem}")?;
-            if let Some(hint) = problem.hint() {
-                write!(f, "\n  hint: {hint}")?;
-            }
         }
         Ok(())
     }

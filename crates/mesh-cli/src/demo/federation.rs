@@ -148,7 +148,7 @@ impl<'b> Edge<'b> {
         let envelope = decoded
             .into_envelope(&self.realm)
             .ok_or("a reply in place of a command")?;
-        let inbound = Inbound::of(&envelope, profile, message.payload().len());
+        let inbound = Inbound::of(&envelope, profile, None, message.payload().len());
         let clock = self.ours.clock();
         let decision = self.chain.check(&inbound, Now::of(&**clock));
         let route = AnswerRoute::of(&envelope, profile);

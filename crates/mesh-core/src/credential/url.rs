@@ -13,7 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Host, Login, Secret, Server, VirtualHost};
 use crate::name::InstanceName;
-use crate::percent::{self, PercentProblem};
+use crate::percent::{self, PercentError};
 
 /// Where a broker is and as whom to log in.
 ///
@@ -251,8 +251,8 @@ fn login(userinfo: &str, start: usize) -> Result<Login, UrlError> {
 fn decoded(text: &str, start: usize) -> Result<String, UrlError> {
     match percent::decode(text) {
         Ok(decoded) => Ok(decoded.into_owned()),
-        Err((PercentProblem::Escape, offset)) => refused(UrlProblem::Escape, start + offset),
-        Err((PercentProblem::Utf8, offset)) => refused(UrlProblem::Utf8, start + offset),
+        Err(PercentError::BadEscape { offset }) => refused(UrlProblem::Escape, start + offset),
+        Err(PercentError::NotUtf8 { offset }) => refused(UrlProblem::Utf8, start + offset),
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::{EventError, EventProblem};
-use crate::percent::{self, PercentProblem};
+use crate::percent::{self, PercentError};
 
 /// Everything outside U+0021–U+007E is encoded, and these. (Bytes above U+007E always are.)
 const WIRE: &AsciiSet = &CONTROLS.add(b' ').add(b'"');
@@ -36,10 +36,10 @@ pub(super) fn made_safe(value: &str) -> String {
 
 /// The text that an `x-` header's value stands for.
 pub(super) fn decode<'a>(name: &'static str, value: &'a str) -> Result<Cow<'a, str>, EventError> {
-    percent::decode(value).map_err(|(problem, offset)| {
-        let problem = match problem {
-            PercentProblem::Escape => EventProblem::Escape { offset },
-            PercentProblem::Utf8 => EventProblem::Utf8 { offset },
+    percent::decode(value).map_err(|error| {
+        let problem = match error {
+            PercentError::BadEscape { offset } => EventProblem::Escape { offset },
+            PercentError::NotUtf8 { offset } => EventProblem::Utf8 { offset },
         };
         EventError::new(name, problem)
     })

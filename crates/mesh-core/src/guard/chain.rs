@@ -12,14 +12,15 @@ use super::{
 ///
 /// ```
 /// use std::time::Duration;
-/// use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Kind, Now};
+/// use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Now};
+/// use mesh_core::mx::MsgType;
 /// use mesh_core::name::RealmName;
 /// use mesh_core::time::Timestamp;
 ///
 /// let secret = HashSecret::new([7; 16]); // 16 random bytes in earnest
 /// let chain = GuardChain::standard(EdgeGuards::new(RealmName::new("acme.com")?, secret)).build();
 ///
-/// let mut inbound = Inbound::new(Kind::Cmd);
+/// let mut inbound = Inbound::new(MsgType::Cmd);
 /// inbound.from_realm = Some("partner.org");
 /// inbound.to_realm = Some("acme.com");
 /// inbound.msg_id = Some("m-1");

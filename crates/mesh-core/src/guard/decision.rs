@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{Kind, Mode, Refusal};
+use super::{Mode, Refusal};
+use crate::mx::MsgType;
 
 /// What the chain decided about one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// What a refusal means for a message of this kind: only a request is answered.
-    pub(super) fn of_refusal(guard: &'static str, refusal: Refusal, kind: Kind) -> Self {
+    pub(super) fn of_refusal(guard: &'static str, refusal: Refusal, kind: MsgType) -> Self {
         match refusal.code() {
             Some(code) if kind.is_answered() => Self::Nack {
                 guard,

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::mx::{Envelope, MsgType, Profile};
 use crate::port::Clock;
 use crate::time::Timestamp;
 
@@ -10,9 +11,10 @@ use crate::time::Timestamp;
 /// unless the backbone or a security guard vouches for it.
 ///
 /// ```
-/// use mesh_core::guard::{Inbound, Kind};
+/// use mesh_core::guard::Inbound;
+/// use mesh_core::mx::MsgType;
 ///
-/// let mut inbound = Inbound::new(Kind::Cmd);
+/// let mut inbound = Inbound::new(MsgType::Cmd);
 /// inbound.from_realm = Some("acme.com");
 /// inbound.to_path = Some("mail.accepts.send");
 /// inbound.msg_id = Some("m-1");
@@ -22,7 +24,7 @@ use crate::time::Timestamp;
 #[non_exhaustive]
 pub struct Inbound<'a> {
     /// What is asked or told.
-    pub kind: Kind,
+    pub kind: MsgType,
     /// The name of the envelope's profile, for example `mxenv1`; empty where unknown.
     pub profile: &'a str,
     /// The realm that it says it comes from. Some legacy replies say nothing.
@@ -51,7 +53,7 @@ pub struct Inbound<'a> {
 impl Inbound<'_> {
     /// An envelope of this kind that says nothing else; set the fields that it has.
     #[must_use]
-    pub const fn new(kind: Kind) -> Self {
+    pub const fn new(kind: MsgType) -> Self {
         Self {
             kind,
             profile: "",
@@ -69,39 +71,30 @@ impl Inbound<'_> {
     }
 }
 
-/// What an inbound envelope is, whatever its profile (protocol §8, `msgType`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "protocol §8 has these six, and a match on all of them is wanted"
-)]
-pub enum Kind {
-    /// A command.
-    Cmd,
-    /// A subscription.
-    Sub,
-    /// The end of a subscription.
-    Unsub,
-    /// An event.
-    Evt,
-    /// The answer to a request.
-    Result,
-    /// A refusal of a request, or its failure.
-    Nack,
-}
-
-impl Kind {
-    /// Whether a refusal is told to the sender: only commands, subscriptions and their end. A
-    /// `Nack` never answers a `Nack`.
+impl<'a> Inbound<'a> {
+    /// What `envelope` says, which came in `profile` as `encoded_bytes` bytes. The key of its
+    /// principal is made by [`principal_key`](crate::mx::principal_key) and passed in.
     #[must_use]
-    pub const fn is_answered(self) -> bool {
-        matches!(self, Self::Cmd | Self::Sub | Self::Unsub)
-    }
-
-    /// Whether it answers a request of ours.
-    #[must_use]
-    pub const fn is_reply(self) -> bool {
-        matches!(self, Self::Result | Self::Nack)
+    pub fn of(
+        envelope: &'a Envelope<'_>,
+        profile: Profile,
+        principal_key: Option<&'a str>,
+        encoded_bytes: usize,
+    ) -> Self {
+        Self {
+            kind: envelope.kind,
+            profile: profile.name(),
+            from_realm: Some(envelope.from.realm.as_str()),
+            to_realm: Some(envelope.to.realm.as_str()),
+            to_path: Some(envelope.to.path.as_str()),
+            reply_to_realm: envelope.reply_to.as_ref().map(|reply| reply.realm.as_str()),
+            msg_id: envelope.msg_id.as_deref(),
+            correlation_id: envelope.correlation_id.as_deref(),
+            principal_key,
+            timestamp: envelope.timestamp.map(moment),
+            ttl_ms: envelope.ttl_ms,
+            encoded_bytes,
+        }
     }
 }
 
@@ -132,4 +125,9 @@ impl Now {
         const MOST: u64 = u64::MAX / 4;
         u64::try_from(self.monotonic.as_nanos()).map_or(MOST, |nanos| nanos.min(MOST))
     }
+}
+
+/// A sender's count of milliseconds; one beyond what a [`Timestamp`] holds is its latest.
+fn moment(millis: u64) -> Timestamp {
+    i64::try_from(millis).map_or(Timestamp::MAX, Timestamp::from_millis)
 }

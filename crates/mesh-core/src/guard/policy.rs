@@ -3,9 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Guard, Inbound, Now, Refusal, Stage, Verdict};
-
-/// The code of the answer to a message that the policy denies.
-pub const POLICY_DENIED: &str = "MX.EDGE.POLICY_DENIED";
+use crate::mx::EdgeCode;
 
 /// A rule of one's own about what other realms may do.
 ///
@@ -33,7 +31,7 @@ pub enum Ruling {
     Deny(Cow<'static, str>),
 }
 
-/// Asks a [`Policy`], and answers a denial with [`POLICY_DENIED`].
+/// Asks a [`Policy`], and answers a denial with [`EdgeCode::PolicyDenied`](crate::mx::EdgeCode::PolicyDenied).
 #[derive(Debug, Clone)]
 pub struct PolicyGuard<P> {
     policy: P,
@@ -59,7 +57,9 @@ impl<P: Policy> Guard for PolicyGuard<P> {
     fn check(&self, inbound: &Inbound<'_>, _now: Now) -> Verdict {
         match self.policy.rule(inbound) {
             Ruling::Allow => Verdict::Pass,
-            Ruling::Deny(message) => Verdict::Refuse(Refusal::answered(POLICY_DENIED, message)),
+            Ruling::Deny(message) => {
+                Verdict::Refuse(Refusal::answered(EdgeCode::PolicyDenied.as_str(), message))
+            }
         }
     }
 }
@@ -70,10 +70,11 @@ impl<P: Policy> Guard for PolicyGuard<P> {
 /// `admin/users.accepts.list`, not `administration.accepts.list`. An empty prefix denies all.
 ///
 /// ```
-/// use mesh_core::guard::{Inbound, Kind, Policy, PrefixDeny, Ruling};
+/// use mesh_core::guard::{Inbound, Policy, PrefixDeny, Ruling};
+/// use mesh_core::mx::MsgType;
 ///
 /// let policy = PrefixDeny::new(["admin"]);
-/// let mut inbound = Inbound::new(Kind::Cmd);
+/// let mut inbound = Inbound::new(MsgType::Cmd);
 /// inbound.to_path = Some("admin.accepts.stop");
 /// assert!(matches!(policy.rule(&inbound), Ruling::Deny(_)));
 /// inbound.to_path = Some("mail.accepts.send");

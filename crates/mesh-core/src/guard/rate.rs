@@ -16,12 +16,10 @@ use self::buckets::Buckets;
 use self::clock::PassedIn;
 use super::keyed::HashSecret;
 use super::{Guard, Inbound, Now, Refusal, Stage, Verdict};
+use crate::mx::EdgeCode;
 use crate::name::RealmName;
 
 pub use limits::{Quota, RateLimits};
-
-/// The code of the answer to a message that is over a rate limit.
-pub const RATE_LIMITED: &str = "MX.EDGE.RATE_LIMITED";
 
 /// Refuses what comes too fast: a token bucket a realm, then one for everything together.
 ///
@@ -114,13 +112,13 @@ impl Guard for Rate {
         if wait > LONGEST_WAIT {
             self.table_full.fetch_add(1, Ordering::Relaxed);
             let message = "too many realms send at once";
-            return Verdict::Refuse(Refusal::answered(RATE_LIMITED, message));
+            return Verdict::Refuse(Refusal::answered(EdgeCode::RateLimited.as_str(), message));
         }
         counter.fetch_add(1, Ordering::Relaxed);
         // Rounded up: after that many milliseconds there is a token.
         let millis = wait.as_nanos().div_ceil(1_000_000);
         Verdict::Refuse(Refusal::answered(
-            RATE_LIMITED,
+            EdgeCode::RateLimited.as_str(),
             format!("{reason}; a token in {millis} ms"),
         ))
     }

@@ -167,7 +167,7 @@ impl Replay {
             inbound.correlation_id.filter(present),
         ) {
             (Some(id), _) => (MESSAGES, id),
-            (None, Some(id)) if inbound.kind.is_reply() => (REPLIES, id),
+            (None, Some(id)) if inbound.kind.is_answer() => (REPLIES, id),
             (None, Some(id)) => (MESSAGES, id),
             (None, None) => return Err((&self.refused.no_id, "no id")),
         };

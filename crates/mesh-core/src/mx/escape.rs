@@ -12,7 +12,7 @@
 
 use std::borrow::Cow;
 
-use super::percent::{self, PercentError};
+use crate::percent::{self, PercentError};
 
 /// Why a text is not mxesc1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

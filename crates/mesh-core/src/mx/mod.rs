@@ -36,7 +36,6 @@ mod envelope;
 pub mod escape;
 mod internal;
 mod path;
-mod percent;
 mod principal;
 mod profile;
 mod realm;

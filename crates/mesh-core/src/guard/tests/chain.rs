@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::mx::{EdgeCode, MsgType};
 
 fn edge() -> EdgeGuards {
     let mut guards = EdgeGuards::new(realm("acme.com"), SECRET);
@@ -64,19 +65,19 @@ fn only_requests_are_answered() {
     let chain = GuardChain::builder()
         .enforce(PolicyGuard::new(PrefixDeny::new([""])))
         .build();
-    for kind in [Kind::Cmd, Kind::Sub, Kind::Unsub] {
+    for kind in [MsgType::Cmd, MsgType::Sub, MsgType::Unsub] {
         let outcome = chain.check(&Inbound::new(kind), at(0)).outcome;
         assert_eq!(
             outcome,
             Outcome::Nack {
                 guard: "policy",
-                code: POLICY_DENIED,
+                code: EdgeCode::PolicyDenied.as_str(),
                 message: "this path is closed to other realms".into()
             },
             "{kind:?}"
         );
     }
-    for kind in [Kind::Evt, Kind::Result, Kind::Nack] {
+    for kind in [MsgType::Evt, MsgType::Result, MsgType::Nack] {
         let outcome = chain.check(&Inbound::new(kind), at(0)).outcome;
         assert_eq!(
             outcome,

@@ -8,6 +8,7 @@ mod threads;
 use std::time::Duration;
 
 use super::*;
+use crate::mx::MsgType;
 use crate::name::RealmName;
 use crate::time::Timestamp;
 
@@ -33,7 +34,7 @@ fn command<'a>(from: &'a str, id: &'a str) -> Inbound<'a> {
         to_path: Some("mail.accepts.send"),
         reply_to_realm: Some(from),
         msg_id: Some(id),
-        ..Inbound::new(Kind::Cmd)
+        ..Inbound::new(MsgType::Cmd)
     }
 }
 

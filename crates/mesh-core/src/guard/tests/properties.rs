@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 
 use super::*;
+use crate::mx::MsgType;
 
 const REALMS: [&str; 5] = ["listed.org", "a", "b", "c", ""];
 const IDS: [&str; 6] = ["1", "2", "3", "4", "5", "far too long an id"];
@@ -161,7 +162,7 @@ proptest! {
             if flawed(1) { (inbound.timestamp, inbound.ttl_ms) = (Some(Timestamp::from_millis(0)), Some(0)); }
             if flawed(2) { inbound.reply_to_realm = Some("elsewhere"); }
             if flawed(3) { inbound.to_path = Some("admin.accepts.x"); }
-            if flawed(4) { inbound.kind = Kind::Evt; }
+            if flawed(4) { inbound.kind = MsgType::Evt; }
             for (bit, count) in (0..).zip(&mut expected) {
                 *count += u64::from(flawed(bit));
             }

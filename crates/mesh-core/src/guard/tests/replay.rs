@@ -1,4 +1,5 @@
 use super::*;
+use crate::mx::MsgType;
 
 fn limits(per_realm: usize, pool: usize) -> ReplayLimits {
     ReplayLimits {
@@ -222,19 +223,19 @@ fn without_a_message_id_the_correlation_id_is_the_key() {
         correlation_id: Some(id),
         ..command("a", "")
     };
-    assert!(passes(&guard, &correlated(Kind::Cmd, "c-1"), at(0)));
+    assert!(passes(&guard, &correlated(MsgType::Cmd, "c-1"), at(0)));
     assert_eq!(
-        why(&guard, &correlated(Kind::Cmd, "c-1"), at(0)),
+        why(&guard, &correlated(MsgType::Cmd, "c-1"), at(0)),
         "seen before"
     );
     assert_eq!(why(&guard, &command("a", "c-1"), at(0)), "seen before");
     // Ours, and by chance the same as the one the realm chose for its own request.
-    assert!(passes(&guard, &correlated(Kind::Result, "c-1"), at(0)));
+    assert!(passes(&guard, &correlated(MsgType::Result, "c-1"), at(0)));
     assert_eq!(
-        why(&guard, &correlated(Kind::Nack, "c-1"), at(0)),
+        why(&guard, &correlated(MsgType::Nack, "c-1"), at(0)),
         "seen before"
     );
-    let mut nameless = correlated(Kind::Result, "c-2");
+    let mut nameless = correlated(MsgType::Result, "c-2");
     nameless.from_realm = None;
     assert!(passes(&guard, &nameless, at(0)));
     assert_eq!(why(&guard, &nameless, at(0)), "seen before");

@@ -1,8 +1,9 @@
 use std::borrow::Cow;
 
-use super::super::{MxRealm, percent};
+use super::super::MxRealm;
 use super::pieces::escape_error;
 use super::{UriError, UriProblem};
+use crate::percent;
 
 /// The realm that begins at `start`, and the offset of the first segment behind it.
 pub(super) fn realm(text: &str, start: usize) -> Result<(MxRealm<'_>, usize), UriError> {

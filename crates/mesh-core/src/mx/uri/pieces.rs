@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::super::MxPath;
-use super::super::percent::{self, PercentError};
 use super::{UriError, UriProblem};
+use crate::percent::{self, PercentError};
 
 /// Refuses `?` and `#` from `start` on: the path holds neither bare.
 pub(super) fn refuse_query(text: &str, start: usize) -> Result<(), UriError> {

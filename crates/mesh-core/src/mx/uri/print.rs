@@ -1,7 +1,7 @@
 use std::fmt;
 
-use super::super::percent;
 use super::MxUri;
+use crate::percent;
 
 impl fmt::Display for MxUri<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
