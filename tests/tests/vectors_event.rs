@@ -74,7 +74,7 @@ impl Vector for Message {
     fn run(self) -> Result<ReadEvent, String> {
         let headers = self.headers.iter().map(|(n, v)| (n.as_str(), v.as_str()));
         let event = Event::decode(headers, self.body.into()).map_err(|e| e.to_string())?;
-        let (headers, structured) = event.structured().unwrap();
+        let (headers, structured) = event.structured();
         let again = headers.iter().map(|(n, v)| (&**n, &**v));
         let again = Event::decode(again, structured.clone()).unwrap();
         assert_eq!(again.headers(), event.headers());

@@ -172,16 +172,19 @@ async fn serve(
     manifest: &ModuleManifest,
     broken: Option<FlowName>,
 ) -> Result<(), DemoError> {
-    if broken == Some(FlowName::Calls) {
-        return Ok(());
-    }
     for tool in &manifest.tools {
         let called = format!("{}.{}", manifest.name, tool.name);
         module
             .handle(tool.name.clone(), move |call: ToolCall| {
                 let tool = called.clone();
+                let from_module = matches!(call.caller, Some(Principal::Module { .. }));
                 let caller = call.caller.map(|caller| caller.to_string());
-                async move { Ok::<_, ToolFailure>(Echo { tool, caller }) }
+                async move {
+                    if broken == Some(FlowName::Calls) && from_module {
+                        return Err(ToolFailure::new("BROKEN", "as asked with --break"));
+                    }
+                    Ok(Echo { tool, caller })
+                }
             })
             .await?;
     }

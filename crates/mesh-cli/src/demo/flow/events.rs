@@ -1,8 +1,10 @@
+use mesh_core::event::EventId;
 use mesh_core::port::ConsumerRef;
 use mesh_core::topology::StreamName;
+use mesh_sdk::PublishError;
 
 use super::{FlowName, Step};
-use crate::demo::journal::{Handling, PATIENCE};
+use crate::demo::journal::PATIENCE;
 use crate::demo::raise::{Note, Raised};
 
 /// Each event that a module emits is published once from each node that runs it. Whoever consumes
@@ -24,29 +26,66 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
                 .map(|consumer| consumer.to_string())
                 .collect();
             let what = format!("{instance} publishes {event}");
-            let result = broker.publish(event.clone(), &note).await;
-            published.push((what, expected, result));
+            let result = broker
+                .publish(event.clone(), &note)
+                .await
+                .map(|published| published.id);
+            published.push(Published {
+                what,
+                expected,
+                result,
+            });
         }
     }
-    let mut steps = Vec::new();
-    for (what, expected, result) in published {
-        let found = match result {
-            Err(error) => format!("not published: {error}"),
-            Ok(event) => {
-                let enough = |runs: &[Handling]| runs.len() >= expected.len();
-                raised.journal.wait(&event.id, enough).await;
-                settled(raised).await;
-                let runs = raised.journal.of(&event.id);
-                list(
-                    runs.iter()
-                        .map(|handling| handling.at.to_string())
-                        .collect(),
-                )
+    handled(raised, &published).await;
+    settled(raised).await;
+    published
+        .into_iter()
+        .map(
+            |Published {
+                 what,
+                 expected,
+                 result,
+             }| {
+                let found = match result {
+                    Err(error) => format!("not published: {error}"),
+                    Ok(id) => {
+                        let runs = raised.journal.of(&id);
+                        list(
+                            runs.iter()
+                                .map(|handling| handling.at.to_string())
+                                .collect(),
+                        )
+                    }
+                };
+                Step::new(what, list(expected), found)
+            },
+        )
+        .collect()
+}
+
+struct Published {
+    what: String,
+    expected: Vec<String>,
+    result: Result<EventId, PublishError>,
+}
+
+/// Waits until each event was handled as often as expected; all together no longer than patience.
+async fn handled(raised: &Raised, published: &[Published]) {
+    let all = async {
+        for Published {
+            expected, result, ..
+        } in published
+        {
+            if let Ok(id) = result {
+                raised
+                    .journal
+                    .wait(id, |runs| runs.len() >= expected.len())
+                    .await;
             }
-        };
-        steps.push(Step::new(what, list(expected), found));
-    }
-    steps
+        }
+    };
+    drop(tokio::time::timeout(PATIENCE, all).await);
 }
 
 /// Waits until no consumer owes anything, so that a copy too many would have been handled by now.
