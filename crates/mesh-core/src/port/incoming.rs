@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
+use sync_wrapper::SyncWrapper;
 
 use super::TransportError;
 use crate::subject::Subject;
@@ -14,20 +15,21 @@ use crate::subject::Subject;
 /// `None` means that it was closed on purpose, here. Everything else that ends it is a last
 /// [`ReceiveError::Ended`]. Dropping it unsubscribes; what it holds unsettled is released.
 pub struct Incoming<T> {
-    stream: Pin<Box<dyn Stream<Item = Result<T, ReceiveError>> + Send>>,
+    // Polled through `&mut` alone, so a shared reference to it may cross threads.
+    stream: SyncWrapper<Pin<Box<dyn Stream<Item = Result<T, ReceiveError>> + Send>>>,
 }
 
 impl<T> Incoming<T> {
     /// For adapters: arrivals as a stream that unsubscribes when it is dropped.
     pub fn new(stream: impl Stream<Item = Result<T, ReceiveError>> + Send + 'static) -> Self {
         Self {
-            stream: Box::pin(stream),
+            stream: SyncWrapper::new(Box::pin(stream)),
         }
     }
 
     /// The next arrival.
     pub async fn next(&mut self) -> Option<Result<T, ReceiveError>> {
-        poll_fn(|context| self.stream.as_mut().poll_next(context)).await
+        poll_fn(|context| self.stream.get_mut().as_mut().poll_next(context)).await
     }
 }
 
@@ -35,7 +37,7 @@ impl<T> Stream for Incoming<T> {
     type Item = Result<T, ReceiveError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.stream.as_mut().poll_next(context)
+        self.stream.get_mut().as_mut().poll_next(context)
     }
 }
 

@@ -3,6 +3,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
+use sync_wrapper::SyncWrapper;
 
 use super::TransportError;
 
@@ -30,20 +31,20 @@ impl ConnectionState {
 
 /// The states of a connection, from the current one on. A reader that is late sees the latest.
 pub struct ConnectionStates {
-    stream: Pin<Box<dyn Stream<Item = ConnectionState> + Send>>,
+    stream: SyncWrapper<Pin<Box<dyn Stream<Item = ConnectionState> + Send>>>,
 }
 
 impl ConnectionStates {
     /// For adapters: the current state, then each change.
     pub fn new(stream: impl Stream<Item = ConnectionState> + Send + 'static) -> Self {
         Self {
-            stream: Box::pin(stream),
+            stream: SyncWrapper::new(Box::pin(stream)),
         }
     }
 
     /// The current state the first time, then the next change; `None` after `Closed`.
     pub async fn next(&mut self) -> Option<ConnectionState> {
-        std::future::poll_fn(|context| self.stream.as_mut().poll_next(context)).await
+        std::future::poll_fn(|context| self.stream.get_mut().as_mut().poll_next(context)).await
     }
 }
 
@@ -51,7 +52,7 @@ impl Stream for ConnectionStates {
     type Item = ConnectionState;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.stream.as_mut().poll_next(context)
+        self.stream.get_mut().as_mut().poll_next(context)
     }
 }
 
