@@ -70,19 +70,11 @@ impl Filter {
     /// Whether `subject` is in the set.
     #[must_use]
     pub fn matches(&self, subject: &Subject) -> bool {
-        if !self.wildcard {
-            return *self.text == *subject.as_str();
+        if self.wildcard {
+            matches(self.text.as_bytes(), subject.as_str().as_bytes())
+        } else {
+            *self.text == *subject.as_str()
         }
-        let mut tokens = subject.tokens();
-        for wanted in self.tokens() {
-            match (wanted, tokens.next()) {
-                (">", Some(_)) => return true,
-                ("*", Some(_)) => {}
-                (wanted, Some(found)) if wanted == found => {}
-                _ => return false,
-            }
-        }
-        tokens.next().is_none()
     }
 
     /// Whether every subject of `other` is in this set.
@@ -111,6 +103,40 @@ impl Filter {
                 (Some(l), Some(r)) if l == r || l == "*" || r == "*" => {}
                 _ => return false,
             }
+        }
+    }
+}
+
+/// [`Filter::matches`] on checked texts, byte by byte.
+pub(crate) fn matches(filter: &[u8], subject: &[u8]) -> bool {
+    let (mut f, mut s) = (0, 0);
+    // At the top of the loop both stand at the first byte of a token.
+    loop {
+        match filter.get(f) {
+            Some(b'>') if f + 1 == filter.len() => return true,
+            Some(b'*') if matches!(filter.get(f + 1), None | Some(b'.')) => {
+                f += 1;
+                while subject.get(s).is_some_and(|&byte| byte != b'.') {
+                    s += 1;
+                }
+            }
+            _ => {
+                while let (Some(a), Some(b)) = (filter.get(f), subject.get(s))
+                    && a == b
+                    && *a != b'.'
+                {
+                    f += 1;
+                    s += 1;
+                }
+            }
+        }
+        match (filter.get(f), subject.get(s)) {
+            (None, None) => return true,
+            (Some(b'.'), Some(b'.')) => {
+                f += 1;
+                s += 1;
+            }
+            _ => return false,
         }
     }
 }
