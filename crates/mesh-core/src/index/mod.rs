@@ -22,7 +22,7 @@
 //! ```
 
 mod edges;
-mod entries;
+mod records;
 mod search;
 mod symbol;
 mod texts;
@@ -31,10 +31,10 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use entries::EntryId;
+pub use records::EntryId;
 
-use edges::{Edges, Node};
-use entries::Entries;
+use edges::{Child, Edges, Key, ROOT};
+use records::{NONE, Records};
 use symbol::Symbols;
 use texts::Texts;
 
@@ -53,15 +53,39 @@ use texts::Texts;
 /// the hash of its whole text.
 #[derive(Debug, Clone)]
 pub struct FilterIndex<T> {
-    entries: Entries<T>,
+    records: Records<T>,
     texts: Texts,
     edges: Edges,
     nodes: Vec<Node>,
+    /// The first; each one's `xor` is the next.
     vacant_node: u32,
+    /// Leads to the first node, as an edge leads to any other.
+    root: Child,
     symbols: Symbols,
 }
 
-/// There is no room for another filter: an index holds at most about 2³¹ of them.
+/// A beginning that at least two filters share; the root may have fewer.
+#[derive(Debug, Clone)]
+struct Node {
+    /// The edge that leads to it.
+    key: Key,
+    /// How many filters are below.
+    records: u32,
+    /// All of them, exclusive-ored: where one remains, this is it.
+    xor: u32,
+}
+
+impl Node {
+    fn root() -> Self {
+        Self {
+            key: Key::NOWHERE,
+            records: 0,
+            xor: 0,
+        }
+    }
+}
+
+/// There is no room for another filter: an index holds at most about 2²⁸ of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the filter index is full")]
 #[non_exhaustive]
@@ -76,11 +100,12 @@ impl<T> FilterIndex<T> {
 
     fn with_symbols(symbols: Symbols) -> Self {
         Self {
-            entries: Entries::new(),
+            records: Records::new(),
             texts: Texts::new(),
             edges: Edges::new(),
             nodes: vec![Node::root()],
-            vacant_node: entries::NONE,
+            vacant_node: NONE,
+            root: Child::node(ROOT),
             symbols,
         }
     }
@@ -88,7 +113,7 @@ impl<T> FilterIndex<T> {
     /// How many values it holds.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.records.len()
     }
 
     /// Whether it holds none.

@@ -22,35 +22,34 @@ fn found(index: &FilterIndex<u32>, text: &str) -> Vec<u32> {
 impl<T> FilterIndex<T> {
     /// Everything that must hold between the parts, from scratch.
     fn check(&self) {
-        let vacant = |mut at: u32, next: &dyn Fn(u32) -> u32| {
-            let mut count = 0;
-            while at != entries::NONE {
-                (at, count) = (next(at), count + 1);
+        let (mut idle, mut at) = (0, self.vacant_node);
+        while at != NONE {
+            (at, idle) = (self.nodes[at as usize].xor, idle + 1);
+        }
+        let mut below = vec![(0, 0); self.nodes.len()];
+        let mut values = 0;
+        for id in 0..self.records.records() as u32 {
+            let record = self.records.at(id);
+            values += record.values.len();
+            if record.values.is_empty() {
+                continue;
             }
-            count
-        };
-        let idle = vacant(self.vacant_node, &|at| self.nodes[at as usize].xor);
-        let live: Vec<u32> = (0..self.entries.slots() as u32)
-            .filter(|&id| self.entries.holds(id))
-            .collect();
-        assert_eq!(live.len(), self.len());
-        let mut below = vec![(0u32, 0u32); self.nodes.len()];
-        for &id in live.iter().filter(|&&id| self.entries.at(id).head) {
-            let mut at = self.entries.at(id).key.parent;
+            let mut at = self.records.key(id).parent;
             while let Some(node) = self.nodes.get(at as usize) {
                 below[at as usize].0 += 1;
                 below[at as usize].1 ^= id;
                 at = node.key.parent;
             }
         }
+        assert_eq!(values, self.len());
         let mut used = 0;
-        for (node, &(heads, xor)) in self.nodes.iter().zip(&below) {
-            if heads > 0 {
+        for (node, &(records, xor)) in self.nodes.iter().zip(&below) {
+            if records > 0 {
                 used += 1;
-                assert_eq!((node.heads, node.xor), (heads, xor));
+                assert_eq!((node.records, node.xor), (records, xor));
             }
         }
-        assert!(below.iter().skip(1).all(|&(heads, _)| heads != 1));
+        assert!(below.iter().skip(1).all(|&(records, _)| records != 1));
         assert_eq!(used + idle + usize::from(below[0].0 == 0), self.nodes.len());
     }
 }
@@ -142,7 +141,9 @@ fn churn_takes_no_more_room_than_the_most_that_was_held_at_once() {
         if n % 5_000 == 4_999 {
             index.check();
             sizes.push((
-                index.entries.slots(),
+                index.records.places(),
+                index.records.records(),
+                index.edges.capacity(),
                 index.nodes.capacity(),
                 index.texts.capacity(),
             ));
@@ -165,7 +166,7 @@ fn an_emptied_index_gives_its_memory_back() {
     for id in ids {
         assert!(index.remove(id).is_some());
     }
-    assert_eq!(index.entries.slots(), 0);
+    assert_eq!(index.records.places(), 0);
     assert_eq!(index.nodes.len(), 1);
     assert_eq!(index.texts.capacity(), 0);
 }

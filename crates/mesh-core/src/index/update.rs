@@ -1,7 +1,7 @@
-use super::edges::{Child, EXACT, Key, LIMIT, Node, ROOT};
-use super::entries::{EntryId, NONE};
-use super::symbol::{END, Symbols};
-use super::{FilterIndex, IndexFull, push};
+use super::edges::{Child, EXACT, Key, LIMIT, ROOT, Target};
+use super::records::{EntryId, NONE};
+use super::symbol::END;
+use super::{FilterIndex, IndexFull, Node, push};
 use crate::subject::{Filter, MAX_SUBJECT_BYTES};
 
 impl<T> FilterIndex<T> {
@@ -10,29 +10,23 @@ impl<T> FilterIndex<T> {
     /// # Errors
     /// [`IndexFull`]; the index is as before.
     pub fn add(&mut self, filter: &Filter, value: T) -> Result<EntryId, IndexFull> {
-        if self.entries.slots() >= LIMIT || self.nodes.len() >= LIMIT - MAX_SUBJECT_BYTES {
+        if self.records.places() >= LIMIT || self.nodes.len() >= LIMIT - MAX_SUBJECT_BYTES {
             return Err(IndexFull);
         }
         let text = filter.as_str().as_bytes();
-        if let Some(head) = self.head_of(text, filter.has_wildcard()) {
-            let id = self.entries.add(value, self.entries.at(head).text());
-            let next = std::mem::replace(&mut self.entries.at_mut(head).next, id);
-            let entry = self.entries.at_mut(id);
-            (entry.head, entry.link, entry.next) = (false, head, next);
-            if next != NONE {
-                self.entries.at_mut(next).link = id;
+        let record = match self.record_of(text, filter.has_wildcard()) {
+            Some(record) => record,
+            None => {
+                let record = self.records.add(self.texts.add(text).ok_or(IndexFull)?);
+                if filter.has_wildcard() {
+                    self.insert(record, text);
+                } else {
+                    self.join_leaf(self.exact_key(text), record);
+                }
+                record
             }
-            return Ok(EntryId(id));
-        }
-        let id = self
-            .entries
-            .add(value, self.texts.add(text).ok_or(IndexFull)?);
-        if filter.has_wildcard() {
-            self.insert(id, text);
-        } else {
-            self.join_leaf(self.exact_key(text), id);
-        }
-        Ok(EntryId(id))
+        };
+        Ok(self.records.add_value(record, value))
     }
 
     /// Takes out the value that [`add`](Self::add) gave this id to. `None`: it is no id of this
@@ -42,30 +36,15 @@ impl<T> FilterIndex<T> {
         reason = "an id is good for one removal"
     )]
     pub fn remove(&mut self, id: EntryId) -> Option<T> {
-        let EntryId(id) = id;
-        if !self.entries.holds(id) {
-            return None;
-        }
-        let (head, next, link) = {
-            let entry = self.entries.at(id);
-            (entry.head, entry.next, entry.link)
-        };
-        if !head {
-            self.entries.at_mut(link).next = next;
-            if next != NONE {
-                self.entries.at_mut(next).link = link;
-            }
-        } else if next != NONE {
-            self.succeed(id, next);
-        } else {
-            self.texts.remove(self.entries.at(id).text());
-            self.take_out(id);
-        }
-        let value = self.entries.remove(id);
+        let (value, record) = self.records.remove_value(&id)?;
         if self.is_empty() {
             *self = Self::with_symbols(self.symbols);
+        } else if self.records.at(record).values.is_empty() {
+            self.texts.remove(self.records.at(record).text);
+            self.take_out(record);
+            self.records.remove(record);
         }
-        value
+        Some(value)
     }
 
     fn exact_key(&self, text: &[u8]) -> Key {
@@ -75,85 +54,106 @@ impl<T> FilterIndex<T> {
         }
     }
 
-    fn child(&self, key: Key) -> Option<Child> {
-        self.edges.find(key, &self.nodes, &self.entries)
+    fn find(&self, key: Key) -> Option<Target> {
+        let mut found = None;
+        self.edges.answer(self.edges.ask(key.hash()), |child| {
+            let target = child.target();
+            let its = match target {
+                Target::Node(node) => self.nodes[node as usize].key,
+                Target::Leaf(record) => self.records.key(record),
+            };
+            if its == key {
+                found = Some(target);
+            }
+        });
+        found
     }
 
-    /// The head of the list of the filter with this text.
-    fn head_of(&self, text: &[u8], wildcard: bool) -> Option<u32> {
-        let mut leaf = None;
+    fn find_leaf(&self, key: Key) -> Option<u32> {
+        match self.find(key)? {
+            Target::Leaf(record) => Some(record),
+            Target::Node(_) => None,
+        }
+    }
+
+    /// The record of the filter with this text.
+    fn record_of(&self, text: &[u8], wildcard: bool) -> Option<u32> {
+        let mut record = NONE;
         if wildcard {
             let mut parent = ROOT;
             for symbol in self.symbols.path(text) {
-                match self.child(Key { parent, symbol })?.get() {
-                    Ok(node) => parent = node,
-                    Err(head) => {
-                        leaf = Some(head);
+                match self.find(Key { parent, symbol })? {
+                    Target::Node(node) => parent = node,
+                    Target::Leaf(first) => {
+                        record = first;
                         break;
                     }
                 }
             }
         } else {
-            leaf = self.child(self.exact_key(text))?.get().err();
+            record = self.find_leaf(self.exact_key(text))?;
         }
-        let mut head = leaf?;
-        while self.texts.bytes(self.entries.at(head).text()) != text {
-            head = self.entries.at(head).link;
-            if head == NONE {
-                return None;
-            }
+        while record != NONE && self.texts.bytes(self.records.at(record).text) != text {
+            record = self.records.at(record).link;
         }
-        Some(head)
+        (record != NONE).then_some(record)
     }
 
-    /// Leads the path of a new head to a leaf, splitting the one that is in its way.
-    fn insert(&mut self, id: u32, text: &[u8]) {
-        let symbols: Symbols = self.symbols;
+    /// Leads the path of a new record to a leaf, splitting the one that is in its way.
+    fn insert(&mut self, record: u32, text: &[u8]) {
         let mut parent = ROOT;
-        self.count(ROOT, id);
-        for (depth, symbol) in symbols.path(text).enumerate() {
+        self.count(ROOT, record);
+        for (depth, symbol) in self.symbols.path(text).enumerate() {
             let key = Key { parent, symbol };
-            match self.child(key).map(Child::get) {
-                Some(Ok(node)) => {
-                    self.count(node, id);
-                    parent = node;
-                }
-                Some(Err(head)) if !key.is_complete() => {
-                    parent = self.split(head, depth);
-                    self.count(parent, id);
-                }
+            parent = match self.find(key) {
+                Some(Target::Node(node)) => node,
+                Some(Target::Leaf(first)) if !key.is_complete() => self.split(first, depth),
                 _ => {
-                    self.join_leaf(key, id);
+                    self.join_leaf(key, record);
                     return;
                 }
-            }
+            };
+            self.count(parent, record);
         }
     }
 
-    fn count(&mut self, node: u32, id: u32) {
+    fn count(&mut self, node: u32, record: u32) {
         let node = &mut self.nodes[node as usize];
-        node.heads += 1;
-        node.xor ^= id;
+        node.records += 1;
+        node.xor ^= record;
     }
 
-    /// Puts a head into the leaf under `key`, new or old.
-    fn join_leaf(&mut self, key: Key, id: u32) {
-        self.entries.at_mut(id).key = key;
-        if let Some(Err(first)) = self.child(key).map(Child::get) {
-            let link = std::mem::replace(&mut self.entries.at_mut(first).link, id);
-            self.entries.at_mut(id).link = link;
-            return;
+    /// Puts a record into the leaf under `key`, new or old.
+    fn join_leaf(&mut self, key: Key, record: u32) {
+        self.records.set_key(record, key);
+        if let Some(first) = self.find_leaf(key) {
+            let link = std::mem::replace(&mut self.records.at_mut(first).link, record);
+            self.records.at_mut(record).link = link;
+        } else {
+            self.edges.add(key, Child::leaf(record));
+            self.mark(key, true);
         }
-        if let Some(node) = self.nodes.get_mut(key.parent as usize) {
-            node.mark(key.symbol);
+    }
+
+    /// Tells the node above an edge whether it has one under this symbol.
+    fn mark(&mut self, Key { parent, symbol }: Key, has: bool) {
+        if parent == ROOT {
+            self.root.mark(symbol, has);
+        } else if let Some(node) = self.nodes.get(parent as usize)
+            && let Some(child) = self.edges.get_mut(node.key, Target::Node(parent))
+        {
+            child.mark(symbol, has);
         }
-        self.edges.add(Child::leaf(id), &self.nodes, &self.entries);
     }
 
     /// Puts a node in the place of the leaf at this depth, and the leaf below it.
-    fn split(&mut self, head: u32, depth: usize) -> u32 {
-        let key = self.entries.at(head).key;
-        let new = Node::new(key, 1, head);
+    fn split(&mut self, record: u32, depth: usize) -> u32 {
+        let key = self.records.key(record);
+        let new = Node {
+            key,
+            records: 1,
+            xor: record,
+        };
         let node = if self.vacant_node == NONE {
             push(&mut self.nodes, new);
             (self.nodes.len() - 1) as u32
@@ -163,66 +163,43 @@ impl<T> FilterIndex<T> {
             self.nodes[node as usize] = new;
             node
         };
-        self.edges
-            .replace(key, Child::leaf(head), Child::node(node));
-        let text = self.texts.bytes(self.entries.at(head).text());
+        if let Some(child) = self.edges.get_mut(key, Target::Leaf(record)) {
+            *child = Child::node(node);
+        }
+        let text = self.texts.bytes(self.records.at(record).text);
         let symbol = self.symbols.path(text).nth(depth + 1).unwrap_or(END);
-        self.join_leaf(
-            Key {
-                parent: node,
-                symbol,
-            },
-            head,
-        );
+        let parent = node;
+        self.join_leaf(Key { parent, symbol }, record);
         node
     }
 
-    /// Puts the second entry of a list in the place of its head.
-    fn succeed(&mut self, old: u32, new: u32) {
-        let (key, link) = (self.entries.at(old).key, self.entries.at(old).link);
-        let entry = self.entries.at_mut(new);
-        (entry.head, entry.key, entry.link) = (true, key, link);
-        self.relink(key, old, new);
-        let mut parent = key.parent;
-        while let Some(node) = self.nodes.get_mut(parent as usize) {
-            node.xor ^= old ^ new;
-            parent = node.key.parent;
-        }
-    }
-
-    /// Lets what leads to the head `old` in its leaf lead to `new`.
-    fn relink(&mut self, key: Key, old: u32, new: u32) {
-        let Some(Err(mut before)) = self.child(key).map(Child::get) else {
-            return;
-        };
-        if before == old {
-            self.edges.replace(key, Child::leaf(old), Child::leaf(new));
-            return;
-        }
-        while self.entries.at(before).link != old {
-            before = self.entries.at(before).link;
-        }
-        self.entries.at_mut(before).link = new;
-    }
-
-    /// Takes the last head of a filter out of the trie.
-    fn take_out(&mut self, id: u32) {
-        let (key, link) = (self.entries.at(id).key, self.entries.at(id).link);
-        let alone = self.child(key) == Some(Child::leaf(id)) && link == NONE;
-        if alone {
-            self.edges.remove(key, Child::leaf(id));
-            if let Some(node) = self.nodes.get_mut(key.parent as usize) {
-                node.unmark(key.symbol);
+    /// Takes a record out of the trie.
+    fn take_out(&mut self, record: u32) {
+        let (key, link) = (self.records.key(record), self.records.at(record).link);
+        match self.find_leaf(key) {
+            Some(first) if first != record => {
+                let mut before = first;
+                while self.records.at(before).link != record {
+                    before = self.records.at(before).link;
+                }
+                self.records.at_mut(before).link = link;
             }
-        } else {
-            self.relink(key, id, link);
+            _ if link == NONE => {
+                self.edges.remove(key, Target::Leaf(record));
+                self.mark(key, false);
+            }
+            _ => {
+                if let Some(child) = self.edges.get_mut(key, Target::Leaf(record)) {
+                    *child = Child::leaf(link);
+                }
+            }
         }
         let mut at = key.parent;
         while let Some(node) = self.nodes.get_mut(at as usize) {
-            node.heads -= 1;
-            node.xor ^= id;
+            node.records -= 1;
+            node.xor ^= record;
             let parent = node.key.parent;
-            if node.heads == 1 && at != ROOT {
+            if node.records == 1 && at != ROOT {
                 self.merge(at);
             }
             at = parent;
@@ -231,12 +208,15 @@ impl<T> FilterIndex<T> {
 
     /// Puts the one leaf that is left below a node in the node's place.
     fn merge(&mut self, node: u32) {
-        let Node { key, xor: head, .. } = self.nodes[node as usize];
+        let Node {
+            key, xor: record, ..
+        } = self.nodes[node as usize];
         self.edges
-            .remove(self.entries.at(head).key, Child::leaf(head));
-        self.entries.at_mut(head).key = key;
-        self.edges
-            .replace(key, Child::node(node), Child::leaf(head));
+            .remove(self.records.key(record), Target::Leaf(record));
+        self.records.set_key(record, key);
+        if let Some(child) = self.edges.get_mut(key, Target::Node(node)) {
+            *child = Child::leaf(record);
+        }
         self.nodes[node as usize].xor = self.vacant_node;
         self.vacant_node = node;
     }
