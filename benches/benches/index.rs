@@ -5,6 +5,7 @@
 //! also takes others.
 
 use std::hint::black_box;
+use std::process::Command;
 use std::time::Instant;
 
 use mesh_benches::Comparison;
@@ -13,21 +14,47 @@ use mesh_core::subject::{Filter, Subject};
 
 const HITS: usize = 10;
 
-type Make = fn(usize, usize) -> String;
+type Error = Box<dyn std::error::Error>;
 
-fn main() {
-    for (name, filter, subject) in [
-        (
-            "spread",
-            spread_filter as Make,
-            spread_subject as fn(usize) -> String,
-        ),
-        ("mesh", mesh_filter, mesh_subject),
-    ] {
+/// A kind of filters, and the subject that ten of them match.
+#[derive(Clone, Copy)]
+struct Workload {
+    name: &'static str,
+    filter: fn(usize, usize) -> String,
+    subject: fn(usize) -> String,
+}
+
+const WORKLOADS: [Workload; 2] = [
+    Workload {
+        name: "spread",
+        filter: spread_filter,
+        subject: spread_subject,
+    },
+    Workload {
+        name: "mesh",
+        filter: mesh_filter,
+        subject: mesh_subject,
+    },
+];
+
+fn main() -> Result<(), Error> {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, command, name, count] = args.as_slice()
+        && command == "memory"
+    {
+        let workload = WORKLOADS.iter().find(|workload| workload.name == name);
+        println!(
+            "{}",
+            memory(*workload.ok_or("no such workload")?, count.parse()?)?
+        );
+        return Ok(());
+    }
+    for workload in WORKLOADS {
         for count in [10, 1_000, 100_000, 1_000_000] {
-            run(name, count, filter, subject);
+            run(workload, count)?;
         }
     }
+    Ok(())
 }
 
 /// `at` below [`HITS`]: the filters that match the subject of `group`.
@@ -63,30 +90,41 @@ fn mesh_subject(group: usize) -> String {
     format!("mesh.events.module-{}.thing-{group}.changed", group % 500)
 }
 
-fn run(name: &str, count: usize, filter: Make, subject: fn(usize) -> String) {
-    let groups = count / HITS;
-    let numbered = || {
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        shuffle(&mut order);
-        order.into_iter().map(move |n| {
-            let n = n as usize;
-            (Filter::new(filter(n / HITS, n % HITS)).unwrap(), n as u32)
+impl Workload {
+    /// All filters in no particular order, each with a number.
+    fn filters(self, count: usize) -> impl Iterator<Item = Result<(Filter, u32), Error>> {
+        shuffled(count).into_iter().map(move |n| {
+            let text = (self.filter)(n as usize / HITS, n as usize % HITS);
+            Ok((Filter::new(text)?, n))
         })
-    };
-
-    let before = resident();
-    let mut index = FilterIndex::new();
-    for (filter, value) in numbered() {
-        index.add(&filter, value).unwrap();
     }
-    let bytes = (resident() - before) as f64 / count as f64;
 
-    let list: Vec<(Filter, u32)> = numbered().collect();
-    let mut order: Vec<u32> = (0..groups as u32).collect();
-    shuffle(&mut order);
-    let subjects: Vec<Subject> = (0..groups.max(64))
-        .map(|at| Subject::new(subject(order[at % groups] as usize)).unwrap())
-        .collect();
+    fn index(self, count: usize) -> Result<FilterIndex<u32>, Error> {
+        let mut index = FilterIndex::new();
+        for filter in self.filters(count) {
+            let (filter, value) = filter?;
+            index.add(&filter, value)?;
+        }
+        Ok(index)
+    }
+}
+
+/// Bytes a filter, in a process that holds nothing else.
+fn memory(workload: Workload, count: usize) -> Result<f64, Error> {
+    drop(workload.index(10)?);
+    let before = resident();
+    let index = workload.index(count)?;
+    let after = resident();
+    Ok(after.saturating_sub(before) as f64 / index.len() as f64)
+}
+
+fn run(workload: Workload, count: usize) -> Result<(), Error> {
+    let index = workload.index(count)?;
+    let list: Vec<(Filter, u32)> = workload.filters(count).collect::<Result<_, _>>()?;
+    let subjects: Vec<Subject> = shuffled(count / HITS)
+        .into_iter()
+        .map(|group| Subject::new((workload.subject)(group as usize)))
+        .collect::<Result<_, _>>()?;
 
     // Both go through the subjects bit by bit, so that no round finds its own in a warm cache.
     let (items, rounds) = match count {
@@ -96,66 +134,63 @@ fn run(name: &str, count: usize, filter: Make, subject: fn(usize) -> String) {
         _ => (50, 5),
     };
     let (mut scans, mut matches) = (subjects.iter().cycle(), subjects.iter().cycle());
-    let report = Comparison::new(format!("{name}, {count} filters"), items)
-        .rounds(rounds)
-        .run(
-            || {
-                let mut hits = 0;
-                for subject in scans.by_ref().take(items as usize) {
-                    hits += list.iter().filter(|(f, _)| f.matches(subject)).count();
-                }
-                assert_eq!(hits, HITS * items as usize);
-            },
-            || {
-                let mut hits = 0;
-                for subject in matches.by_ref().take(items as usize) {
-                    index.for_each_match(subject, |value| {
-                        black_box(value);
-                        hits += 1;
-                    });
-                }
-                assert_eq!(hits, HITS * items as usize);
-            },
-        );
+    let name = format!("{}, {count} filters", workload.name);
+    let report = Comparison::new(name, items).rounds(rounds).run(
+        || {
+            let mut hits = 0;
+            for subject in scans.by_ref().take(items as usize) {
+                hits += list.iter().filter(|(f, _)| f.matches(subject)).count();
+            }
+            assert_eq!(hits, HITS * items as usize);
+        },
+        || {
+            let mut hits = 0;
+            for subject in matches.by_ref().take(items as usize) {
+                index.for_each_match(subject, |value| {
+                    black_box(value);
+                    hits += 1;
+                });
+            }
+            assert_eq!(hits, HITS * items as usize);
+        },
+    );
     println!("{report}");
 
-    let passes: Vec<f64> = (0..7)
-        .map(|_| {
-            let mut subjects = subjects.iter().cycle();
-            nanoseconds(100_000, || {
-                if let Some(subject) = subjects.next() {
-                    index.for_each_match(subject, |value| {
-                        black_box(value);
-                    });
-                }
-            })
+    // Without the scan, which empties the caches in between. Short batches, so that a median of
+    // them leaves out those in which something else had the processor.
+    let mut subjects = subjects.iter().cycle();
+    let batches = (0..1_000).map(|_| {
+        nanoseconds(500, || {
+            if let Some(subject) = subjects.next() {
+                index.for_each_match(subject, |value| {
+                    black_box(value);
+                });
+            }
         })
-        .collect();
-    println!(
-        "    matching only                    {:>10.1} ns",
-        median(passes)
-    );
+    });
+    let alone = median(batches.collect());
+    println!("    matching only {alone:>10.1} ns");
     if count >= 100_000 {
-        println!("    memory, resident                 {bytes:>10.1} bytes a filter");
+        let program = std::env::current_exe()?;
+        let args = ["memory", workload.name, &count.to_string()];
+        let output = Command::new(program).args(args).output()?;
+        let bytes: f64 = String::from_utf8(output.stdout)?.trim().parse()?;
+        println!("    memory        {bytes:>10.1} bytes a filter");
     }
-    churn(&mut index, &list);
+    churn(index, &list)
 }
 
 /// Adds and removes again, beside all that the index holds.
-fn churn(index: &mut FilterIndex<u32>, list: &[(Filter, u32)]) {
+fn churn(mut index: FilterIndex<u32>, list: &[(Filter, u32)]) -> Result<(), Error> {
     let mut filters = list.iter().cycle();
     let mut ids: Vec<EntryId> = Vec::with_capacity(1_000);
     let (mut adds, mut removals) = (Vec::new(), Vec::new());
-    for _ in 0..21 {
-        let fresh: Vec<Filter> = filters
-            .by_ref()
-            .take(1_000)
-            .enumerate()
-            .map(|(at, (filter, _))| {
-                let text = filter.as_str().replacen('-', &format!("-{at}+"), 1);
-                Filter::new(text).unwrap()
-            })
-            .collect();
+    for _ in 0..51 {
+        let fresh = filters.by_ref().take(1_000).enumerate();
+        let fresh = fresh.map(|(at, (filter, _))| {
+            Filter::new(filter.as_str().replacen('-', &format!("-{at}+"), 1))
+        });
+        let fresh: Vec<Filter> = fresh.collect::<Result<_, _>>()?;
         let mut fresh = fresh.iter();
         adds.push(nanoseconds(1_000, || {
             ids.extend(fresh.next().and_then(|filter| index.add(filter, 0).ok()));
@@ -164,14 +199,9 @@ fn churn(index: &mut FilterIndex<u32>, list: &[(Filter, u32)]) {
             black_box(ids.pop().and_then(|id| index.remove(id)));
         }));
     }
-    println!(
-        "    add                              {:>10.1} ns",
-        median(adds)
-    );
-    println!(
-        "    remove                           {:>10.1} ns",
-        median(removals)
-    );
+    println!("    add           {:>10.1} ns", median(adds));
+    println!("    remove        {:>10.1} ns", median(removals));
+    Ok(())
 }
 
 fn nanoseconds(times: u32, mut work: impl FnMut()) -> f64 {
@@ -195,13 +225,15 @@ fn resident() -> usize {
     pages.unwrap_or(0) * PAGE
 }
 
-/// The same order on every run.
-fn shuffle(values: &mut [u32]) {
+/// `0..count`, in the same disorder on every run.
+fn shuffled(count: usize) -> Vec<u32> {
+    let mut values: Vec<u32> = (0..count as u32).collect();
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    for at in (1..values.len()).rev() {
+    for at in (1..count).rev() {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         values.swap(at, (state % (at as u64 + 1)) as usize);
     }
+    values
 }

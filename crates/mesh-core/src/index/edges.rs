@@ -1,103 +1,7 @@
-use super::records::NONE;
-use super::symbol::{END, STAR, TAIL};
+use super::key::{Child, Key, Target};
 
-/// The node that every path begins at.
-pub(super) const ROOT: u32 = 0;
-/// In place of a node: above the leaves of the filters without wildcards.
-pub(super) const EXACT: u32 = u32::MAX - 1;
-/// More nodes or values than a [`Child`] can tell apart.
-pub(super) const LIMIT: usize = 1 << 28;
-
-/// What leads to a child: the node above and a symbol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) parent: u32,
-    pub(super) symbol: u32,
-}
-
-impl Key {
-    /// Leads to the root, and to what is not in the trie yet.
-    pub(super) const NOWHERE: Self = Self {
-        parent: EXACT,
-        symbol: END,
-    };
-
-    /// Near each other for all of a node's wildcards, so that one piece of memory holds them.
-    #[inline]
-    pub(super) fn hash(self) -> u32 {
-        match self.symbol {
-            STAR | TAIL | END => mix(u64::from(self.parent) << 32) & !3 | self.symbol,
-            symbol => mix(u64::from(self.parent) << 32 | u64::from(symbol)),
-        }
-    }
-
-    /// Whether nothing follows: filters that come this far have all their symbols in common.
-    pub(super) fn is_complete(self) -> bool {
-        self.parent == EXACT || self.symbol == TAIL || self.symbol == END
-    }
-}
-
-#[inline]
-fn mix(key: u64) -> u32 {
-    // 2⁶⁴ divided by the golden ratio.
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let product = u128::from(key ^ FACTOR) * u128::from(FACTOR);
-    (((product >> 64) as u64 ^ product as u64) >> 32) as u32
-}
-
-/// The first record of a leaf, or a node and which wildcards it has children under, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Child(u32);
-
-/// What a [`Child`] leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
-    Node(u32),
-    Leaf(u32),
-}
-
-impl Child {
-    const NODE: u32 = 1 << 31;
-    const SPECIAL: u32 = LIMIT as u32;
-    const ID: u32 = LIMIT as u32 - 1;
-
-    pub(super) fn leaf(record: u32) -> Self {
-        Self(record)
-    }
-
-    pub(super) fn node(node: u32) -> Self {
-        Self(node | Self::NODE)
-    }
-
-    #[inline]
-    pub(super) fn target(self) -> Target {
-        if self.0 & Self::NODE == 0 {
-            Target::Leaf(self.0)
-        } else {
-            Target::Node(self.0 & Self::ID)
-        }
-    }
-
-    /// Whether the node has a child under this one of `STAR`, `TAIL`, `END`.
-    #[inline]
-    pub(super) fn has(self, special: u32) -> bool {
-        self.0 & Self::SPECIAL << special != 0
-    }
-
-    pub(super) fn mark(&mut self, symbol: u32, has: bool) {
-        if matches!(symbol, STAR | TAIL | END) {
-            self.0 = self.0 & !(Self::SPECIAL << symbol) | u32::from(has) * Self::SPECIAL << symbol;
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    hash: u32,
-    child: Child,
-}
-
-/// All edges of the trie: a hash table with linear probing, its slots in the order of the hashes.
+/// All edges of the trie: a hash table of groups, each as large as the piece of memory that a
+/// processor reads at once.
 ///
 /// An edge keeps its key's hash and not the key, which its child knows. A search follows every
 /// edge with the right hash, so it need not look at a child before it has looked up all the keys
@@ -105,134 +9,188 @@ struct Slot {
 /// among a million filters spends its time on. That is why this is no `hashbrown` table.
 #[derive(Debug, Clone)]
 pub(super) struct Edges {
-    /// Vacant at the end.
-    slots: Vec<Slot>,
-    /// How many of the slots are some hash's home; those behind them are for what overflows.
+    /// Never full at the end.
+    groups: Vec<Group>,
+    /// How many of the groups are some hash's home; those behind them take what overflows.
     homes: u32,
     len: usize,
 }
 
-const VACANT: Slot = Slot {
-    hash: 0,
-    child: Child(NONE),
-};
+/// Edges side by side from the front. If it is full, some that belong here may be in the next.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+struct Group {
+    hashes: [u32; SIZE],
+    children: [Child; SIZE],
+}
+
+const SIZE: usize = 8;
+
+/// The most edges a group has on average: with more, too many groups are full.
+const USUAL: usize = 5;
+
+impl Group {
+    const EMPTY: Self = Self {
+        hashes: [0; SIZE],
+        children: [Child::NONE; SIZE],
+    };
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.children[SIZE - 1] != Child::NONE
+    }
+
+    fn len(&self) -> usize {
+        let used = |child: &&Child| **child != Child::NONE;
+        self.children.iter().take_while(used).count()
+    }
+
+    fn edges(&self) -> impl Iterator<Item = (u32, Child)> + use<> {
+        let edges = self.hashes.into_iter().zip(self.children);
+        edges.take(self.len())
+    }
+}
+
+/// A look-up on its way: the group where it begins is being read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    hash: u32,
+    group: u32,
+    full: bool,
+}
 
 impl Edges {
     pub(super) fn new() -> Self {
-        Self::with_homes(8)
+        Self::with_homes(1)
     }
 
     fn with_homes(homes: u32) -> Self {
         Self {
-            slots: vec![VACANT; homes as usize + 8],
+            groups: vec![Group::EMPTY; homes as usize + 1],
             homes,
             len: 0,
         }
     }
 
-    /// Where the search for a hash begins: the higher the hash, the further back.
     #[inline]
-    fn home(&self, hash: u32) -> usize {
-        (u64::from(hash) * u64::from(self.homes) >> 32) as usize
+    fn home(&self, hash: u32) -> u32 {
+        ((u64::from(hash) * u64::from(self.homes)) >> 32) as u32
     }
 
     /// Begins to look for the keys with this hash.
     #[inline]
     pub(super) fn ask(&self, hash: u32) -> Asked {
-        let at = self.home(hash);
-        let slot = self.slots[at];
-        Asked { hash, at, slot }
+        let group = self.home(hash);
+        let full = self.groups[group as usize].is_full();
+        Asked { hash, group, full }
     }
 
     /// The children whose key has the hash asked for.
     #[inline]
     pub(super) fn answer(&self, asked: Asked, mut found: impl FnMut(Child)) {
-        let Asked {
-            hash,
-            mut at,
-            mut slot,
-        } = asked;
-        while slot.child != VACANT.child && slot.hash <= hash {
-            if slot.hash == hash {
-                found(slot.child);
+        let mut full = asked.full;
+        for group in &self.groups[asked.group as usize..] {
+            let mut equal = 0u32;
+            for (at, &hash) in group.hashes.iter().enumerate() {
+                equal |= u32::from(hash == asked.hash) << at;
             }
-            at += 1;
-            slot = self.slots[at];
+            while equal != 0 {
+                let child = group.children[equal.trailing_zeros() as usize];
+                if child != Child::NONE {
+                    found(child);
+                }
+                equal &= equal - 1;
+            }
+            if !full {
+                return;
+            }
+            full = group.is_full();
         }
     }
 
     pub(super) fn add(&mut self, key: Key, child: Child) {
-        if self.len >= self.homes as usize * 7 / 10 {
-            // The slots are in order, and stay so.
-            let mut larger = Self::with_homes(self.homes / 5 * 7 + 8);
-            for slot in &self.slots {
-                if slot.child != VACANT.child {
-                    larger.put(*slot);
-                }
+        if self.len >= self.homes as usize * USUAL {
+            let mut larger = Self::with_homes(self.homes + self.homes / 3 + 1);
+            for (hash, child) in self.groups.iter().flat_map(Group::edges) {
+                larger.put(hash, child);
             }
             *self = larger;
         }
-        let hash = key.hash();
-        self.put(Slot { hash, child });
+        self.put(key.hash(), child);
     }
 
-    fn put(&mut self, slot: Slot) {
-        let mut at = self.home(slot.hash);
-        while self.slots[at].child != VACANT.child && self.slots[at].hash <= slot.hash {
+    fn put(&mut self, hash: u32, child: Child) {
+        let mut at = self.home(hash) as usize;
+        while self.groups[at].is_full() {
             at += 1;
         }
-        // What is behind it moves on by one, up to the next vacant slot.
-        let mut moving = slot;
-        while moving.child != VACANT.child {
-            std::mem::swap(&mut moving, &mut self.slots[at]);
-            at += 1;
-        }
-        if at == self.slots.len() {
-            self.slots.push(VACANT);
-        }
+        let group = &mut self.groups[at];
+        let free = group.len();
+        group.hashes[free] = hash;
+        group.children[free] = child;
         self.len += 1;
+        if at + 1 == self.groups.len() && self.groups[at].is_full() {
+            self.groups.push(Group::EMPTY);
+        }
     }
 
-    fn position(&self, key: Key, target: Target) -> Option<usize> {
-        let mut at = self.home(key.hash());
-        while self.slots[at].child != VACANT.child {
-            if self.slots[at].child.target() == target {
-                return Some(at);
+    /// The group and the place in it of the edge that leads to `target`, whose key is `key`.
+    fn position(&self, key: Key, target: Target) -> Option<(usize, usize)> {
+        let home = self.home(key.hash()) as usize;
+        for (at, group) in self.groups.iter().enumerate().skip(home) {
+            let mut edges = group.edges();
+            if let Some(place) = edges.position(|(_, child)| child.target() == target) {
+                return Some((at, place));
             }
-            at += 1;
+            if !group.is_full() {
+                break;
+            }
         }
         None
     }
 
     /// The edge that leads to `target`, whose key is `key`.
     pub(super) fn get_mut(&mut self, key: Key, target: Target) -> Option<&mut Child> {
-        let at = self.position(key, target)?;
-        Some(&mut self.slots[at].child)
+        let (at, place) = self.position(key, target)?;
+        Some(&mut self.groups[at].children[place])
     }
 
     pub(super) fn remove(&mut self, key: Key, target: Target) {
-        let Some(mut at) = self.position(key, target) else {
+        let Some((mut at, mut place)) = self.position(key, target) else {
             return;
         };
-        // What is behind it and not at home moves back by one.
-        while self.slots[at + 1].child != VACANT.child && self.home(self.slots[at + 1].hash) <= at {
-            self.slots[at] = self.slots[at + 1];
-            at += 1;
-        }
-        self.slots[at] = VACANT;
         self.len -= 1;
+        // Fills the gap in a full group with what overflowed from it, and so on.
+        let mut next = at;
+        while self.groups[next].is_full() {
+            next += 1;
+            let mut edges = self.groups[next].edges();
+            if let Some(from) = edges.position(|(hash, _)| self.home(hash) as usize <= at) {
+                let (hash, child) = (
+                    self.groups[next].hashes[from],
+                    self.groups[next].children[from],
+                );
+                self.groups[at].hashes[place] = hash;
+                self.groups[at].children[place] = child;
+                (at, place) = (next, from);
+            }
+        }
+        let group = &mut self.groups[at];
+        let last = group.len() - 1;
+        group.hashes[place] = group.hashes[last];
+        group.children[place] = group.children[last];
+        group.children[last] = Child::NONE;
     }
 
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        self.slots.len()
+        self.groups.len()
     }
-}
 
-/// A look-up on its way: the slot where it begins is being read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
-    hash: u32,
-    at: usize,
-    slot: Slot,
+    /// The most groups that one look-up may have to go through.
+    #[cfg(test)]
+    pub(super) fn longest(&self) -> usize {
+        let full = self.groups.split(|group| !group.is_full());
+        full.map(<[Group]>::len).max().unwrap_or(0) + 1
+    }
 }

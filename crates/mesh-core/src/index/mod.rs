@@ -22,6 +22,7 @@
 //! ```
 
 mod edges;
+mod key;
 mod records;
 mod search;
 mod symbol;
@@ -33,7 +34,8 @@ mod tests;
 
 pub use records::EntryId;
 
-use edges::{Child, Edges, Key, ROOT};
+use edges::Edges;
+use key::{Child, Key, ROOT};
 use records::{NONE, Records};
 use symbol::Symbols;
 use texts::Texts;
@@ -85,7 +87,8 @@ impl Node {
     }
 }
 
-/// There is no room for another filter: an index holds at most about 2²⁸ of them.
+/// There is no room for another value or filter: an index numbers 2²⁸ of the one, and at least 2²⁷
+/// of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the filter index is full")]
 #[non_exhaustive]

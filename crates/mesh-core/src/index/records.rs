@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 
-use super::edges::Key;
+use super::key::Key;
 use super::push;
 use super::texts::TextRef;
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::FilterIndex;
-use super::edges::{Asked, Child, EXACT, Key, ROOT, Target};
+use super::edges::Asked;
+use super::key::{Child, EXACT, Key, ROOT, Target};
 use super::records::NONE;
 use super::symbol::{END, STAR, TAIL};
 use super::texts::TextRef;

@@ -150,7 +150,21 @@ fn churn_takes_no_more_room_than_the_most_that_was_held_at_once() {
         }
     }
     assert_eq!(sizes[0], sizes[3]);
+    assert!(index.edges.longest() < 10);
     assert_eq!(sizes[0].0, 502);
+}
+
+#[test]
+fn look_ups_stay_short_as_the_index_grows() {
+    let mut index = FilterIndex::new();
+    for n in 0..20_000usize {
+        let text = format!("a.{n}.{}", ["*", "b", ">"][n % 3]);
+        index.add(&filter(&text), n).unwrap();
+        if n.count_ones() == 1 {
+            assert!(index.edges.longest() < 10, "{n}");
+        }
+    }
+    assert!(index.edges.longest() < 10);
 }
 
 #[test]

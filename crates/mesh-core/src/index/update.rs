@@ -1,4 +1,4 @@
-use super::edges::{Child, EXACT, Key, LIMIT, ROOT, Target};
+use super::key::{Child, EXACT, Key, LIMIT, ROOT, Target};
 use super::records::{EntryId, NONE};
 use super::symbol::END;
 use super::{FilterIndex, IndexFull, Node, push};
