@@ -1,9 +1,12 @@
-//! The filter index against a scan of all filters, ten hits a match.
+//! The filter index against a scan of all filters and against a plain trie, ten hits a match.
 //!
 //! `spread`: ten filters for each of many subjects, most with `*` in the first two levels, none
 //! held twice. `mesh`: each event has eight subscribers of its own name and two of a pattern that
 //! also takes others.
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it found")]
+
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
@@ -156,20 +159,35 @@ fn run(workload: Workload, count: usize) -> Result<(), Error> {
     );
     println!("{report}");
 
-    // Without the scan, which empties the caches in between. Short batches, so that a median of
-    // them leaves out those in which something else had the processor.
-    let mut subjects = subjects.iter().cycle();
-    let batches = (0..1_000).map(|_| {
-        nanoseconds(500, || {
-            if let Some(subject) = subjects.next() {
-                index.for_each_match(subject, |value| {
-                    black_box(value);
-                });
-            }
-        })
-    });
-    let alone = median(batches.collect());
-    println!("    matching only {alone:>10.1} ns");
+    drop(list);
+
+    // Without the scan, which empties the caches in between.
+    let mut trie = Trie::default();
+    for filter in workload.filters(count) {
+        let (filter, value) = filter?;
+        trie.add(&filter, value);
+    }
+    let (mut theirs, mut ours) = (subjects.iter().cycle(), subjects.iter().cycle().skip(500));
+    let report = Comparison::new("    and a plain trie", 500)
+        .rounds(1_000)
+        .run(
+            || {
+                for subject in theirs.by_ref().take(500) {
+                    trie.for_each_match(subject, &mut |value| {
+                        black_box(value);
+                    });
+                }
+            },
+            || {
+                for subject in ours.by_ref().take(500) {
+                    index.for_each_match(subject, |value| {
+                        black_box(value);
+                    });
+                }
+            },
+        );
+    println!("{report}");
+    drop(trie);
     if count >= 100_000 {
         let program = std::env::current_exe()?;
         let args = ["memory", workload.name, &count.to_string()];
@@ -177,11 +195,13 @@ fn run(workload: Workload, count: usize) -> Result<(), Error> {
         let bytes: f64 = String::from_utf8(output.stdout)?.trim().parse()?;
         println!("    memory        {bytes:>10.1} bytes a filter");
     }
-    churn(index, &list)
+    churn(index, workload, count)
 }
 
 /// Adds and removes again, beside all that the index holds.
-fn churn(mut index: FilterIndex<u32>, list: &[(Filter, u32)]) -> Result<(), Error> {
+fn churn(mut index: FilterIndex<u32>, workload: Workload, count: usize) -> Result<(), Error> {
+    let list = workload.filters(count.min(51_000));
+    let list: Vec<(Filter, u32)> = list.collect::<Result<_, _>>()?;
     let mut filters = list.iter().cycle();
     let mut ids: Vec<EntryId> = Vec::with_capacity(1_000);
     let (mut adds, mut removals) = (Vec::new(), Vec::new());
@@ -202,6 +222,60 @@ fn churn(mut index: FilterIndex<u32>, list: &[(Filter, u32)]) -> Result<(), Erro
     println!("    add           {:>10.1} ns", median(adds));
     println!("    remove        {:>10.1} ns", median(removals));
     Ok(())
+}
+
+/// What one would write first: numbered tokens, and a node with a map for each beginning.
+#[derive(Default)]
+struct Trie {
+    tokens: HashMap<Box<str>, u32>,
+    root: TrieNode,
+}
+
+#[derive(Default)]
+struct TrieNode {
+    below: HashMap<u32, TrieNode>,
+    star: Option<Box<TrieNode>>,
+    tail: Vec<u32>,
+    here: Vec<u32>,
+}
+
+impl Trie {
+    fn add(&mut self, filter: &Filter, value: u32) {
+        let mut node = &mut self.root;
+        for token in filter.tokens() {
+            node = match token {
+                ">" => return node.tail.push(value),
+                "*" => node.star.get_or_insert_default(),
+                token => {
+                    let next = self.tokens.len() as u32;
+                    let token = *self.tokens.entry(token.into()).or_insert(next);
+                    node.below.entry(token).or_default()
+                }
+            };
+        }
+        node.here.push(value);
+    }
+
+    fn for_each_match(&self, subject: &Subject, visit: &mut impl FnMut(&u32)) {
+        let tokens = subject
+            .tokens()
+            .map(|token| self.tokens.get(token).copied());
+        self.root.walk(&tokens.collect::<Vec<_>>(), visit);
+    }
+}
+
+impl TrieNode {
+    fn walk(&self, tokens: &[Option<u32>], visit: &mut impl FnMut(&u32)) {
+        let Some((token, rest)) = tokens.split_first() else {
+            return self.here.iter().for_each(visit);
+        };
+        self.tail.iter().for_each(&mut *visit);
+        let star = self.star.as_deref();
+        let below = token.and_then(|token| self.below.get(&token));
+        for node in star.into_iter().chain(below) {
+            node.walk(rest, visit);
+        }
+    }
 }
 
 fn nanoseconds(times: u32, mut work: impl FnMut()) -> f64 {

@@ -15,10 +15,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub struct EntryId(pub(super) u32);
 
 /// A filter and its values. A vacant one has no values, and `link` leads to the next vacant one.
-///
-/// Aligned so that a search reads one piece of memory for each.
 #[derive(Debug, Clone)]
-#[repr(align(32))]
 pub(super) struct Record<T> {
     /// Side by side, as visiting a list link by link would wait for memory at each; with each,
     /// the number of its place in `Records::places`.
