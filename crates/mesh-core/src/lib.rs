@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+pub mod binding;
 pub mod credential;
 pub mod dead_letter;
 pub mod event;
 pub mod guard;
 pub mod identity;
+pub mod index;
 pub mod json;
 pub mod manifest;
 pub mod message;

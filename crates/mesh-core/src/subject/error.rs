@@ -1,17 +1,17 @@
 use std::fmt;
 
-/// Why a text is not a subject or a filter.
+/// Why a text is not a subject, a filter or a binding pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {problem}")]
 #[non_exhaustive]
 pub struct SubjectError {
-    /// `"subject"` or `"filter"`.
+    /// `"subject"`, `"filter"` or `"binding pattern"`.
     pub kind: &'static str,
     /// What is wrong.
     pub problem: SubjectProblem,
 }
 
-/// What is wrong with a text that should have been a subject or a filter.
+/// What is wrong with a text that should have been a subject, a filter or a binding pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectProblem {

@@ -15,14 +15,18 @@
 
 mod error;
 mod filter;
+mod normalise;
 mod text;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use error::{SubjectError, SubjectProblem};
 pub use filter::Filter;
+pub(crate) use filter::matches as matches_bytes;
+pub use normalise::{normalise, overlaps};
 pub use text::Subject;
+pub(crate) use text::{check_tokens, text_impls};
 
 /// The most bytes a subject or a filter may have: an AMQP routing key's limit.
 pub const MAX_SUBJECT_BYTES: usize = 255;

@@ -48,11 +48,29 @@ impl Subject {
 /// Checks the shape that subjects and filters share; the answer is the offset of the first
 /// wildcard token, if there is one.
 pub(super) fn check(text: &str) -> Result<Option<usize>, SubjectProblem> {
+    let bytes = text.as_bytes();
+    let mut wildcard = None;
+    check_tokens(text, |start, end| {
+        if end == start + 1 && matches!(bytes[start], b'*' | b'>') {
+            if bytes[start] == b'>' && end < bytes.len() {
+                return Err(SubjectProblem::TailNotLast { offset: start });
+            }
+            wildcard = wildcard.or(Some(start));
+        }
+        Ok(())
+    })?;
+    Ok(wildcard)
+}
+
+/// Checks length, characters and that no token is empty, and shows each token's bytes to `token`.
+pub(crate) fn check_tokens(
+    text: &str,
+    mut token: impl FnMut(usize, usize) -> Result<(), SubjectProblem>,
+) -> Result<(), SubjectProblem> {
     if text.len() > MAX_SUBJECT_BYTES {
         return Err(SubjectProblem::TooLong { found: text.len() });
     }
     let bytes = text.as_bytes();
-    let mut wildcard = None;
     let mut start = 0;
     let mut ascii = true;
     for offset in 0..=bytes.len() {
@@ -61,12 +79,7 @@ pub(super) fn check(text: &str) -> Result<Option<usize>, SubjectProblem> {
                 if offset == start {
                     return Err(SubjectProblem::EmptyToken { offset });
                 }
-                if offset == start + 1 && matches!(bytes[start], b'*' | b'>') {
-                    if bytes[start] == b'>' && offset < bytes.len() {
-                        return Err(SubjectProblem::TailNotLast { offset: start });
-                    }
-                    wildcard = wildcard.or(Some(start));
-                }
+                token(start, offset)?;
                 start = offset + 1;
             }
             Some(0..=b' ' | 0x7f) => {
@@ -85,7 +98,7 @@ pub(super) fn check(text: &str) -> Result<Option<usize>, SubjectProblem> {
             return Err(SubjectProblem::Character { found, offset });
         }
     }
-    Ok(wildcard)
+    Ok(())
 }
 
 macro_rules! text_impls {
@@ -136,7 +149,7 @@ macro_rules! text_impls {
         }
     };
 }
-pub(super) use text_impls;
+pub(crate) use text_impls;
 
 text_impls!(Subject);
 
