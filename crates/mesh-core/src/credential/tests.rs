@@ -212,7 +212,7 @@ fn a_bad_document_names_the_field_and_the_offset() {
     };
     assert_eq!(
         (field, error.problem, error.offset),
-        ("document", JsonProblem::DuplicateKey, 19)
+        ("document", JsonProblem::DuplicateKey, 12)
     );
     assert!(matches!(
         problem(r#"{"node":"a.*"}"#),

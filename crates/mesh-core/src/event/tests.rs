@@ -273,7 +273,7 @@ fn a_structured_body_is_strict() {
     );
     assert_eq!(
         structured(&[], r#"{"id":"1","id":"2"}"#),
-        "event: body: JSON: duplicate key at offset 15"
+        "event: body: JSON: duplicate key at offset 10"
     );
     assert_eq!(
         structured(&[], "[]"),

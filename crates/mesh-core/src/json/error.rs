@@ -52,6 +52,8 @@ pub enum JsonProblem {
     BadNumber,
     /// `NaN` or an infinity, which JSON does not have.
     NotFinite,
+    /// Another value where an object was wanted.
+    NotAnObject,
     /// A key that the object already has.
     DuplicateKey,
     /// More than [`MAX_UNKNOWN_FIELDS`](super::MAX_UNKNOWN_FIELDS) fields that nobody knows.
@@ -75,6 +77,7 @@ impl fmt::Display for JsonProblem {
             Self::LoneSurrogate => f.write_str("lone surrogate"),
             Self::BadNumber => f.write_str("bad number"),
             Self::NotFinite => f.write_str("number that is not finite"),
+            Self::NotAnObject => f.write_str("expected an object"),
             Self::DuplicateKey => f.write_str("duplicate key"),
             Self::TooManyFields => write!(f, "more than {MAX_UNKNOWN_FIELDS} unknown fields"),
         }

@@ -31,6 +31,9 @@ impl<'a> Members<'a> {
     }
 
     fn read(scanner: &mut Scanner<'a>) -> Result<Self, JsonError> {
+        if scanner.peek() != Some(b'{') {
+            return Err(JsonError::new(JsonProblem::NotAnObject, scanner.offset()));
+        }
         let mut members = Vec::new();
         let mut keys = Vec::new();
         scanner.object(|key, offset, value| {

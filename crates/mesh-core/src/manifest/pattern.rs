@@ -4,7 +4,7 @@ use std::str::FromStr;
 use smallvec::{SmallVec, smallvec};
 
 use crate::name::{EventName, ModuleName, NameError};
-use crate::subject::{Filter, MAX_SUBJECT_BYTES, Subject, SubjectError};
+use crate::subject::{Filter, MAX_SUBJECT_BYTES, Subject, SubjectError, normalise};
 
 /// A set of events, relative to `mesh.events.`: `<module>.<event>` where `*` stands for one whole
 /// token and a last `>` for one or more.
@@ -133,14 +133,11 @@ impl EventPattern {
     /// The filters of all `patterns` without those inside another, which a server refuses beside it.
     #[must_use]
     pub fn minimal_filters(patterns: &[Self]) -> Vec<Filter> {
-        let mut minimal: Vec<Filter> = Vec::new();
-        for filter in patterns.iter().flat_map(|pattern| &pattern.filters) {
-            if !minimal.iter().any(|kept| kept.contains(filter)) {
-                minimal.retain(|kept| !filter.contains(kept));
-                minimal.push(filter.clone());
-            }
-        }
-        minimal
+        normalise(
+            patterns
+                .iter()
+                .flat_map(|pattern| pattern.filters.iter().cloned()),
+        )
     }
 }
 

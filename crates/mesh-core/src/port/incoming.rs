@@ -9,6 +9,8 @@ use sync_wrapper::SyncWrapper;
 use super::TransportError;
 use crate::subject::Subject;
 
+type Arrivals<T> = dyn Stream<Item = Result<T, ReceiveError>> + Send;
+
 /// What arrives on a subscription: messages, deliveries or calls, and word of anything that
 /// happened to the subscription itself.
 ///
@@ -16,7 +18,7 @@ use crate::subject::Subject;
 /// [`ReceiveError::Ended`]. Dropping it unsubscribes; what it holds unsettled is released.
 pub struct Incoming<T> {
     // Polled through `&mut` alone, so a shared reference to it may cross threads.
-    stream: SyncWrapper<Pin<Box<dyn Stream<Item = Result<T, ReceiveError>> + Send>>>,
+    stream: SyncWrapper<Pin<Box<Arrivals<T>>>>,
 }
 
 impl<T> Incoming<T> {

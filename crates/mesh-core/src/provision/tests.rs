@@ -50,7 +50,7 @@ fn a_bad_request_names_the_field_and_the_offset() {
     );
     assert_eq!(
         refused(r#"{"consumer":{"node":"n1","node":"n2"}}"#),
-        "provision: body: JSON: duplicate key at offset 32"
+        "provision: body: JSON: duplicate key at offset 25"
     );
     assert_eq!(
         refused(r#"{"provision":"d.b","consumer":{"node":"n1","module":"m"}}"#),

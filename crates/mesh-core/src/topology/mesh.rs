@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::{ConsumerSpec, DeliverFrom, Retention, StreamName, StreamSpec};
 use crate::name::{ConsumerName, ModuleName, NodeName};
 use crate::port::ConsumerRef;
-use crate::subject::{Filter, SubjectError};
+use crate::subject::{Filter, SubjectError, normalise};
 
 const MIB: u64 = 1024 * 1024;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -70,14 +70,11 @@ impl Topology {
             return Ok(self);
         }
         let name = ConsumerName::of_module(node, module);
-        let mut filters: Vec<Filter> = Vec::new();
-        for filter in consumes {
-            let filter = Filter::new(format!("mesh.events.{filter}"))?;
-            if !filters.iter().any(|wider| wider.contains(&filter)) {
-                filters.retain(|narrower| !filter.contains(narrower));
-                filters.push(filter);
-            }
-        }
+        let consumed: Result<Vec<Filter>, _> = consumes
+            .iter()
+            .map(|filter| Filter::new(format!("mesh.events.{filter}")))
+            .collect();
+        let mut filters = normalise(consumed?);
         filters.push(Filter::from_checked(format!("mesh.replay.{name}.>")));
         Ok(self.with_consumer(ConsumerSpec {
             reference: ConsumerRef::new(StreamName::Events, name),
