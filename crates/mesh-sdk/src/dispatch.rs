@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::causation::caused_by;
 use crate::event::{HandlerError, ReceivedEvent};
 use crate::handled::{Handled, HandledKey, HandledStore};
+use crate::in_hand::InHand;
 use crate::retry::RetryPolicy;
 
 pub(crate) type Handler =
@@ -33,6 +34,7 @@ pub(crate) struct Dispatcher {
     retry: RetryPolicy,
     handlers: RwLock<Vec<(Filter, Handler)>>,
     registered: Notify,
+    in_hand: InHand,
 }
 
 impl Dispatcher {
@@ -41,13 +43,13 @@ impl Dispatcher {
         handled: Arc<dyn HandledStore>,
         retry: RetryPolicy,
     ) -> Self {
-        let (handlers, registered) = (RwLock::default(), Notify::new());
         Self {
             clock,
             handled,
             retry,
-            handlers,
-            registered,
+            handlers: RwLock::default(),
+            registered: Notify::new(),
+            in_hand: InHand::default(),
         }
     }
 

@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod handled;
 mod ids;
+mod in_hand;
 mod publish;
 mod request;
 mod retry;

@@ -1,0 +1,105 @@
+use super::*;
+use crate::Closed;
+
+#[tokio::test]
+async fn close_lets_a_running_handler_finish() {
+    let bed = Bed::new().await;
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (seen, go) = (notes.clone(), Arc::new(Notify::new()));
+    let wait = Arc::clone(&go);
+    audit
+        .subscribe("mail.sent", move |_| {
+            let (seen, wait) = (seen.clone(), Arc::clone(&wait));
+            async move {
+                seen.write("begun");
+                wait.notified().await;
+                seen.write("done");
+                Ok(())
+            }
+        })
+        .await
+        .unwrap();
+    mail.publish("sent", &()).await.unwrap();
+    notes.wait(1).await;
+    let closing = tokio::spawn({
+        let audit = audit.clone();
+        async move { audit.close(SECOND).await }
+    });
+    tokio::task::yield_now().await;
+    go.notify_one();
+    let closed = closing.await.unwrap();
+    assert_eq!(notes.read(), ["begun", "done"]);
+    assert_eq!((closed.finished, closed.released, closed.lost), (1, 0, 0));
+    assert_eq!(
+        audit.close(SECOND).await,
+        Closed::default(),
+        "a second time is harmless"
+    );
+}
+
+#[tokio::test]
+async fn close_gives_back_what_does_not_finish_in_time() {
+    let bed = Bed::new().await;
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let seen = notes.clone();
+    audit
+        .subscribe("mail.sent", move |_| {
+            seen.write("begun");
+            std::future::pending()
+        })
+        .await
+        .unwrap();
+    mail.publish("sent", &()).await.unwrap();
+    notes.wait(1).await;
+    let closing = tokio::spawn(async move { audit.close(SECOND).await });
+    bed.clock.sleepers(2).await;
+    bed.clock.advance(SECOND).await;
+    let closed = closing.await.unwrap();
+    assert_eq!((closed.finished, closed.released, closed.lost), (0, 1, 0));
+
+    let (other, seen) = (bed.audit().build(), notes.clone());
+    other
+        .subscribe("mail.sent", move |event| {
+            seen.write(format!("again #{}", event.attempt));
+            async { Ok(()) }
+        })
+        .await
+        .unwrap();
+    assert_eq!(notes.wait(2).await[1], "again #2");
+}
+
+#[tokio::test]
+async fn what_was_published_before_the_close_is_with_the_broker() {
+    let bed = Bed::new().await;
+    let mail = bed.mail();
+    for _ in 0..500 {
+        mail.publish("sent", &()).await.unwrap();
+    }
+    mail.close(SECOND).await;
+    drop(mail);
+    let administration = bed.controller.administration().unwrap();
+    assert_eq!(
+        administration
+            .inspect(StreamName::Events)
+            .await
+            .unwrap()
+            .unwrap()
+            .messages,
+        500
+    );
+}
+
+#[tokio::test]
+async fn a_closed_broker_says_so() {
+    let bed = Bed::new().await;
+    let (mail, audit) = (bed.mail(), bed.audit().build());
+    mail.close(SECOND).await;
+    audit.close(SECOND).await;
+    let error = mail.publish("sent", &()).await.unwrap_err();
+    assert!(error.to_string().contains("closed"), "{error}");
+    let error = audit
+        .subscribe("mail.sent", |_| async { Ok(()) })
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("closed"), "{error}");
+}
