@@ -143,6 +143,8 @@ impl Dispatcher {
             module: received.module.clone(),
             event: received.event.id().clone(),
         };
+        // Of two copies in hand at a time the second waits, and then finds it handled.
+        let _turn = self.in_hand.take(key.clone()).await;
         match self
             .handled
             .look_up(&key)
