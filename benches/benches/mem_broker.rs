@@ -20,8 +20,11 @@ use mesh_core::port::{
 use mesh_core::subject::{Filter, Subject};
 use mesh_transport_mem::{InMemoryDurableBroker, InMemoryExactBroker};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
+
+/// A connection, who reads on it, and who else listens.
+type Broker = (Connection, Arc<Mutex<Subscription>>, Vec<Subscription>);
 
 /// How many messages may wait for one reader, on both sides.
 const BUFFER: usize = 1024;
@@ -70,7 +73,9 @@ impl Bench {
         let broker = |others: usize| {
             self.block(async move {
                 let connection = durable();
-                let mut held = vec![listen(&connection, "mesh.events.mail.sent", BUFFER).await];
+                let buffer = MESSAGES as usize;
+                let reader = listen(&connection, "mesh.events.mail.sent", buffer).await;
+                let mut held = Vec::new();
                 for other in 0..others {
                     let filter = match other % 10 {
                         0 => format!("mesh.events.*.e{other}.>"),
@@ -78,24 +83,22 @@ impl Bench {
                     };
                     held.push(listen(&connection, &filter, 1).await);
                 }
-                (connection, held)
+                (connection, Arc::new(Mutex::new(reader)), held)
             })
         };
         let (few, many) = (broker(0), broker(OTHERS));
-        let publish = |(connection, _): &(Connection, Vec<Subscription>)| {
-            let transport = Arc::clone(connection.transport());
-            let subject = Subject::new("mesh.events.mail.sent").unwrap();
+        let publish = |(connection, reader, _): &Broker| {
+            let (connection, reader) = (connection.clone(), Arc::clone(reader));
             self.block(async move {
+                let transport = Arc::clone(connection.transport());
+                publish(transport, MESSAGES, Bytes::new()).await;
+                let mut reader = reader.lock().await;
                 for _ in 0..MESSAGES {
-                    let message = Message::new(subject.clone(), Bytes::new());
-                    transport
-                        .publish(message, PublishOptions::default())
-                        .await
-                        .unwrap();
+                    reader.next().await.unwrap().unwrap();
                 }
             });
         };
-        let report = Comparison::new("publish among 100 000 subscriptions", MESSAGES)
+        let report = Comparison::new("publish and read among 100 000", MESSAGES)
             .run(|| publish(&few), || publish(&many));
         show(&report, "");
     }

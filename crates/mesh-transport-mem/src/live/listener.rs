@@ -54,10 +54,10 @@ impl Listener {
     }
 
     /// Gives it the message, or counts it as lost there.
-    pub(super) fn insist(&self, message: &Message, caller: Option<&Arc<Principal>>) {
+    pub(super) fn insist(&self, message: &Message, caller: Option<&Arc<Principal>>, in_vain: bool) {
         match &self.sink {
-            Sink::Messages(queue) => queue.insist(message.clone()),
-            Sink::Calls(queue) => queue.insist(Asked::new(message, caller)),
+            Sink::Messages(queue) => queue.insist(message.clone(), in_vain),
+            Sink::Calls(queue) => queue.insist(Asked::new(message, caller), in_vain),
         }
     }
 

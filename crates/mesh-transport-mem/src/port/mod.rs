@@ -12,6 +12,7 @@ use mesh_core::message::Message;
 use mesh_core::port::{Capability, Connection, ErrorKind, Operation, TransportError};
 
 use crate::link::Link;
+use crate::live::{Full, wait};
 
 /// One connection behind the ports.
 #[derive(Debug)]
@@ -49,6 +50,24 @@ impl Port {
             .check(link.broker.capabilities.limits())
             .map_err(|problem| TransportError::of_message(problem, operation, subject.as_str()))?;
         link.access.publish(subject, message.reply(), operation)
+    }
+
+    /// Publishes what was checked; the answer is whether anybody receives it.
+    async fn send(&self, message: Message, require_receiver: bool) -> Result<bool, TransportError> {
+        let Link {
+            broker, principal, ..
+        } = &*self.link;
+        let published = broker.publish(Some(principal), &message, require_receiver)?;
+        self.wait(published.full, &message).await;
+        Ok(published.received)
+    }
+
+    /// Waits a moment for readers without room.
+    async fn wait(&self, full: Option<Box<Full>>, message: &Message) {
+        if let Some(full) = full {
+            // Rare, so the room for it is not part of every call.
+            Box::pin(wait(full, message, Some(&self.link.principal))).await;
+        }
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

@@ -47,10 +47,7 @@ impl Requests for Port {
         let mut question = broker.pending.ask(link.id, reply.clone());
         link.check_open(operation)?;
         let message = message.with_reply(reply);
-        if !broker
-            .publish(Some(&link.principal), &message, false)
-            .await?
-        {
+        if !self.send(message, false).await? {
             return Err(error(ErrorKind::NoResponders));
         }
         let expired = pin!(sleep_until(&*broker.clock, due));
@@ -144,9 +141,8 @@ impl Answer for Owed {
         let port = Port { link };
         let answer = Message::new(to.subject().clone(), payload).with_headers(headers);
         port.check(&answer, Operation::Answer)?;
-        let (broker, from) = (&port.link.broker, &port.link.principal);
-        if !broker.publish(Some(from), &answer, false).await? {
-            broker.pending.note_late();
+        if !port.send(answer, false).await? {
+            port.link.broker.pending.note_late();
         }
         Ok(())
     }

@@ -32,10 +32,7 @@ impl Transport for Port {
         self.check(&message, Operation::Publish)?;
         // A publisher that never waits for anything else lets others run now and then.
         coop::consume_budget().await;
-        let link = &self.link;
-        link.broker
-            .publish(Some(&link.principal), &message, options.require_receiver)
-            .await?;
+        self.send(message, options.require_receiver).await?;
         Ok(())
     }
 
