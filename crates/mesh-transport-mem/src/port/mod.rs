@@ -5,6 +5,7 @@ mod requests;
 mod streams;
 mod transport;
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use mesh_core::identity::Principal;
@@ -53,21 +54,24 @@ impl Port {
     }
 
     /// Publishes what was checked; the answer is whether anybody receives it.
-    async fn send(&self, message: Message, require_receiver: bool) -> Result<bool, TransportError> {
+    async fn send(&self, message: Message) -> Result<bool, TransportError> {
         let Link {
             broker, principal, ..
         } = &*self.link;
-        let published = broker.publish(Some(principal), &message, require_receiver)?;
-        self.wait(published.full, &message).await;
+        let published = broker.publish(Some(principal), &message, false)?;
+        if let Some(full) = published.full {
+            self.wait(full, &message).await;
+        }
         Ok(published.received)
     }
 
-    /// Waits a moment for readers without room.
-    async fn wait(&self, full: Option<Box<Full>>, message: &Message) {
-        if let Some(full) = full {
-            // Rare, so the room for it is not part of every call.
-            Box::pin(wait(full, message, Some(&self.link.principal))).await;
-        }
+    /// Waits a moment for readers without room. Rare, so its room is not part of every call.
+    fn wait<'a>(
+        &'a self,
+        full: Box<Full>,
+        message: &'a Message,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(wait(full, message, Some(&self.link.principal)))
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

@@ -47,7 +47,7 @@ impl Requests for Port {
         let mut question = broker.pending.ask(link.id, reply.clone());
         link.check_open(operation)?;
         let message = message.with_reply(reply);
-        if !self.send(message, false).await? {
+        if !self.send(message).await? {
             return Err(error(ErrorKind::NoResponders));
         }
         let expired = pin!(sleep_until(&*broker.clock, due));
@@ -141,7 +141,7 @@ impl Answer for Owed {
         let port = Port { link };
         let answer = Message::new(to.subject().clone(), payload).with_headers(headers);
         port.check(&answer, Operation::Answer)?;
-        if !port.send(answer, false).await? {
+        if !port.send(answer).await? {
             port.link.broker.pending.note_late();
         }
         Ok(())

@@ -36,7 +36,9 @@ impl Streams for Port {
         let appended = broker.keep(stream, &message, append)?;
         if !appended.duplicate {
             let full = offer(&route, &message, Some(&self.link.principal));
-            self.wait(full, &message).await;
+            if let Some(full) = full {
+                self.wait(full, &message).await;
+            }
         }
         Ok(appended)
     }

@@ -11,6 +11,7 @@ use mesh_core::subject::Filter;
 use tokio::task::coop;
 
 use super::Port;
+use crate::link::Link;
 use crate::live::{Arrivals, Listener, Queue, Sink};
 use crate::status::Over;
 
@@ -32,8 +33,17 @@ impl Transport for Port {
         self.check(&message, Operation::Publish)?;
         // A publisher that never waits for anything else lets others run now and then.
         coop::consume_budget().await;
-        self.send(message, options.require_receiver).await?;
-        Ok(())
+        let Link {
+            broker, principal, ..
+        } = &*self.link;
+        let published = broker.publish(Some(principal), &message, options.require_receiver)?;
+        match published.full {
+            None => Ok(()),
+            Some(full) => {
+                self.wait(full, &message).await;
+                Ok(())
+            }
+        }
     }
 
     async fn subscribe(
