@@ -15,9 +15,11 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{
-    Connection, PublishOptions, ReceiveError, SubscribeOptions, Subscription, Transport,
+    AppendOptions, Connection, ConsumeOptions, ConsumerRef, DriftMode, PublishOptions,
+    ReceiveError, SubscribeOptions, Subscription, Transport,
 };
 use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::{StreamName, Topology};
 use mesh_transport_mem::{InMemoryDurableBroker, InMemoryExactBroker};
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, mpsc};
@@ -41,6 +43,7 @@ fn main() {
     bench.fan("1 to 100", 1, 100);
     bench.fan("100 to 1", 100, 1);
     bench.many_subscriptions();
+    bench.events();
 }
 
 struct Bench {
@@ -100,6 +103,17 @@ impl Bench {
         };
         let report = Comparison::new("publish and read among 100 000", MESSAGES)
             .run(|| publish(&few), || publish(&many));
+        show(&report, "");
+    }
+
+    /// Events appended by one task, and read and acknowledged one by one by another.
+    fn events(&self) {
+        const EVENTS: u32 = 20_000;
+        let payload = Bytes::from(vec![b'x'; 1024]);
+        let report = Comparison::new("append, read and acknowledge", EVENTS).run(
+            || self.block(channels(1, 1, EVENTS, payload.clone())),
+            || self.block(events(EVENTS, payload.clone())),
+        );
         show(&report, "");
     }
 
@@ -182,6 +196,55 @@ async fn publish(transport: Arc<dyn Transport>, count: u32, payload: Bytes) {
         let options = PublishOptions::default();
         transport.publish(message, options).await.unwrap();
     }
+}
+
+async fn events(count: u32, payload: Bytes) {
+    let broker = InMemoryDurableBroker::new(Arc::new(SystemClock::new()));
+    let controller = Principal::Controller {
+        name: "c1".parse().unwrap(),
+    };
+    let controller = broker
+        .connect(controller, Permissions::everything())
+        .unwrap();
+    let topology = Topology::new()
+        .with_module(
+            &"n1".parse().unwrap(),
+            &"audit".parse().unwrap(),
+            &[Filter::new("mail.>").unwrap()],
+        )
+        .unwrap();
+    let administration = controller.administration().unwrap();
+    administration
+        .assert(&topology, DriftMode::Mend)
+        .await
+        .unwrap();
+    let consumer = ConsumerRef::new(StreamName::Events, "n1_audit".parse().unwrap());
+    let streams = Arc::clone(controller.streams().unwrap());
+    let mut deliveries = streams
+        .consume(consumer, ConsumeOptions::default())
+        .await
+        .unwrap();
+    let reading = tokio::spawn(async move {
+        for _ in 0..count {
+            deliveries
+                .next()
+                .await
+                .unwrap()
+                .unwrap()
+                .ack()
+                .await
+                .unwrap();
+        }
+    });
+    let subject = Subject::new("mesh.events.mail.sent").unwrap();
+    for _ in 0..count {
+        let message = Message::new(subject.clone(), payload.clone());
+        streams
+            .append(message, AppendOptions::default())
+            .await
+            .unwrap();
+    }
+    reading.await.unwrap();
 }
 
 fn durable() -> Connection {

@@ -10,7 +10,7 @@ use super::queue::{Fullness, Offer};
 use super::route::{Group, Route};
 
 /// How often a writer lets a reader run that reads nothing meanwhile.
-const IN_VAIN: u32 = 64;
+const IN_VAIN: u32 = 256;
 /// How often it lets one run that does read, and never has room.
 const AT_MOST: u32 = 4096;
 

@@ -155,11 +155,16 @@ impl Hub {
             ..Route::default()
         };
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut listeners = Vec::new();
         table.listeners.for_each_match(subject, |listener| {
             if !listener.access.hides(subject) {
-                route.add(listener, turn);
+                listeners.push(listener);
             }
         });
+        listeners.sort_unstable_by_key(|listener| listener.number);
+        for listener in listeners {
+            route.add(listener, turn);
+        }
         route
     }
 }

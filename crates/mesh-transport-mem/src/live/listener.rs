@@ -11,6 +11,8 @@ use crate::access::Access;
 /// One live subscription, as those who publish see it.
 #[derive(Debug)]
 pub(crate) struct Listener {
+    /// Listeners are served in the order they came.
+    pub(crate) number: u64,
     pub(crate) filter: Filter,
     pub(crate) group: Option<QueueGroup>,
     pub(crate) sink: Sink,

@@ -65,6 +65,7 @@ impl Transport for Port {
         link.access
             .subscribe(&filter, options.group.as_ref(), operation)?;
         let listener = Listener {
+            number: link.broker.next_id(),
             filter,
             group: options.group,
             sink: Sink::Messages(Queue::new(options.buffer.get())),
