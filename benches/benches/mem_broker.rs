@@ -15,13 +15,18 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{
-    Connection, PublishOptions, ReceiveError, SubscribeOptions, Subscription, Transport,
+    AppendOptions, Connection, ConsumeOptions, ConsumerRef, DriftMode, PublishOptions,
+    ReceiveError, SubscribeOptions, Subscription, Transport,
 };
 use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::{StreamName, Topology};
 use mesh_transport_mem::{InMemoryDurableBroker, InMemoryExactBroker};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
+
+/// A connection, who reads on it, and who else listens.
+type Broker = (Connection, Arc<Mutex<Subscription>>, Vec<Subscription>);
 
 /// How many messages may wait for one reader, on both sides.
 const BUFFER: usize = 1024;
@@ -38,6 +43,7 @@ fn main() {
     bench.fan("1 to 100", 1, 100);
     bench.fan("100 to 1", 100, 1);
     bench.many_subscriptions();
+    bench.events();
 }
 
 struct Bench {
@@ -70,7 +76,9 @@ impl Bench {
         let broker = |others: usize| {
             self.block(async move {
                 let connection = durable();
-                let mut held = vec![listen(&connection, "mesh.events.mail.sent", BUFFER).await];
+                let buffer = MESSAGES as usize;
+                let reader = listen(&connection, "mesh.events.mail.sent", buffer).await;
+                let mut held = Vec::new();
                 for other in 0..others {
                     let filter = match other % 10 {
                         0 => format!("mesh.events.*.e{other}.>"),
@@ -78,25 +86,34 @@ impl Bench {
                     };
                     held.push(listen(&connection, &filter, 1).await);
                 }
-                (connection, held)
+                (connection, Arc::new(Mutex::new(reader)), held)
             })
         };
         let (few, many) = (broker(0), broker(OTHERS));
-        let publish = |(connection, _): &(Connection, Vec<Subscription>)| {
-            let transport = Arc::clone(connection.transport());
-            let subject = Subject::new("mesh.events.mail.sent").unwrap();
+        let publish = |(connection, reader, _): &Broker| {
+            let (connection, reader) = (connection.clone(), Arc::clone(reader));
             self.block(async move {
+                let transport = Arc::clone(connection.transport());
+                publish(transport, MESSAGES, Bytes::new()).await;
+                let mut reader = reader.lock().await;
                 for _ in 0..MESSAGES {
-                    let message = Message::new(subject.clone(), Bytes::new());
-                    transport
-                        .publish(message, PublishOptions::default())
-                        .await
-                        .unwrap();
+                    reader.next().await.unwrap().unwrap();
                 }
             });
         };
-        let report = Comparison::new("publish among 100 000 subscriptions", MESSAGES)
+        let report = Comparison::new("publish and read among 100 000", MESSAGES)
             .run(|| publish(&few), || publish(&many));
+        show(&report, "");
+    }
+
+    /// Events appended by one task, and read and acknowledged one by one by another.
+    fn events(&self) {
+        const EVENTS: u32 = 20_000;
+        let payload = Bytes::from(vec![b'x'; 1024]);
+        let report = Comparison::new("append, read and acknowledge", EVENTS).run(
+            || self.block(channels(1, 1, EVENTS, payload.clone())),
+            || self.block(events(EVENTS, payload.clone())),
+        );
         show(&report, "");
     }
 
@@ -179,6 +196,55 @@ async fn publish(transport: Arc<dyn Transport>, count: u32, payload: Bytes) {
         let options = PublishOptions::default();
         transport.publish(message, options).await.unwrap();
     }
+}
+
+async fn events(count: u32, payload: Bytes) {
+    let broker = InMemoryDurableBroker::new(Arc::new(SystemClock::new()));
+    let controller = Principal::Controller {
+        name: "c1".parse().unwrap(),
+    };
+    let controller = broker
+        .connect(controller, Permissions::everything())
+        .unwrap();
+    let topology = Topology::new()
+        .with_module(
+            &"n1".parse().unwrap(),
+            &"audit".parse().unwrap(),
+            &[Filter::new("mail.>").unwrap()],
+        )
+        .unwrap();
+    let administration = controller.administration().unwrap();
+    administration
+        .assert(&topology, DriftMode::Mend)
+        .await
+        .unwrap();
+    let consumer = ConsumerRef::new(StreamName::Events, "n1_audit".parse().unwrap());
+    let streams = Arc::clone(controller.streams().unwrap());
+    let mut deliveries = streams
+        .consume(consumer, ConsumeOptions::default())
+        .await
+        .unwrap();
+    let reading = tokio::spawn(async move {
+        for _ in 0..count {
+            deliveries
+                .next()
+                .await
+                .unwrap()
+                .unwrap()
+                .ack()
+                .await
+                .unwrap();
+        }
+    });
+    let subject = Subject::new("mesh.events.mail.sent").unwrap();
+    for _ in 0..count {
+        let message = Message::new(subject.clone(), payload.clone());
+        streams
+            .append(message, AppendOptions::default())
+            .await
+            .unwrap();
+    }
+    reading.await.unwrap();
 }
 
 fn durable() -> Connection {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use arc_swap::ArcSwap;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{ConsumerRef, ErrorKind, Operation, QueueGroup, TransportError};
@@ -6,7 +8,29 @@ use mesh_core::topology::{AckAddress, DeliverySubject};
 
 /// What a connection may do now.
 #[derive(Debug)]
-pub(crate) struct Access(Option<ArcSwap<Permissions>>);
+pub(crate) struct Access(Option<ArcSwap<Allowed>>);
+
+#[derive(Debug)]
+struct Allowed {
+    permissions: Permissions,
+    /// Every subject may be published to, which needs no look at the rules.
+    publishes_anything: bool,
+}
+
+impl From<Permissions> for Allowed {
+    fn from(permissions: Permissions) -> Self {
+        let publishes_anything = permissions.publish.denied().is_empty()
+            && permissions
+                .publish
+                .allowed()
+                .iter()
+                .any(|rule| rule.filter.as_str() == ">");
+        Self {
+            permissions,
+            publishes_anything,
+        }
+    }
+}
 
 /// Reply addresses that only the broker itself hands out (protocol §4).
 const BROKER_REPLIES: [&str; 3] = ["$JS.ACK.", "_R_.", "$GR."];
@@ -19,13 +43,13 @@ impl Access {
 
     /// What `permissions` say.
     pub(crate) fn of(permissions: Permissions) -> Self {
-        Self(Some(ArcSwap::from_pointee(permissions)))
+        Self(Some(ArcSwap::from_pointee(permissions.into())))
     }
 
     /// From now on it is what these say.
     pub(crate) fn replace(&self, permissions: Permissions) {
         if let Self(Some(current)) = self {
-            current.store(permissions.into());
+            current.store(Arc::new(permissions.into()));
         }
     }
 
@@ -35,7 +59,7 @@ impl Access {
         reply: Option<&Subject>,
         operation: Operation,
     ) -> Result<(), TransportError> {
-        let Self(Some(permissions)) = self else {
+        let Self(Some(allowed)) = self else {
             return Ok(());
         };
         let broker_reply = |reply: &Subject| {
@@ -43,7 +67,8 @@ impl Access {
                 .iter()
                 .any(|prefix| reply.as_str().starts_with(prefix))
         };
-        if !permissions.load().publish.permits(subject) {
+        let allowed = allowed.load();
+        if !allowed.publishes_anything && !allowed.permissions.publish.permits(subject) {
             Err(TransportError::new(ErrorKind::Denied, operation).about(subject))
         } else if reply.is_some_and(broker_reply) {
             Err(TransportError::new(ErrorKind::Denied, operation)
@@ -61,8 +86,12 @@ impl Access {
         operation: Operation,
     ) -> Result<(), TransportError> {
         match self {
-            Self(Some(permissions))
-                if !permissions.load().subscribe.permits_filter(filter, group) =>
+            Self(Some(allowed))
+                if !allowed
+                    .load()
+                    .permissions
+                    .subscribe
+                    .permits_filter(filter, group) =>
             {
                 Err(TransportError::new(ErrorKind::Denied, operation).about(filter))
             }
@@ -73,7 +102,7 @@ impl Access {
     /// Whether it may listen to its own inbox, where `reply` is.
     pub(crate) fn hear_reply(&self, reply: &Subject) -> Result<(), TransportError> {
         match self {
-            Self(Some(permissions)) if !permissions.load().subscribe.permits(reply) => {
+            Self(Some(allowed)) if !allowed.load().permissions.subscribe.permits(reply) => {
                 Err(TransportError::new(ErrorKind::Denied, Operation::Request)
                     .about(reply)
                     .detail("it may not listen to its own inbox"))
@@ -89,10 +118,10 @@ impl Access {
         consumer: &ConsumerRef,
         shared: bool,
     ) -> Result<(), TransportError> {
-        let Self(Some(permissions)) = self else {
+        let Self(Some(allowed)) = self else {
             return Ok(());
         };
-        let permissions = permissions.load();
+        let permissions = &allowed.load().permissions;
         let group = shared.then(|| QueueGroup::of_consumer(&consumer.consumer));
         let delivery = DeliverySubject::of(consumer.clone()).to_subject().into();
         let hears = permissions
@@ -112,7 +141,7 @@ impl Access {
     /// Whether a subject is denied within what may be subscribed to.
     pub(crate) fn hides(&self, subject: &Subject) -> bool {
         match self {
-            Self(Some(permissions)) => permissions.load().subscribe.hides(subject),
+            Self(Some(allowed)) => allowed.load().permissions.subscribe.hides(subject),
             Self(None) => false,
         }
     }

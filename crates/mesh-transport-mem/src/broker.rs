@@ -17,7 +17,7 @@ use rand::{Rng as _, SeedableRng as _};
 
 use crate::access::Access;
 use crate::link::{Link, LinkId};
-use crate::live::{Asked, Hub, Listener, deliver, deliver_to_group};
+use crate::live::{Asked, Full, Hub, Listener, deliver_now, deliver_to_group, offer};
 use crate::pending::Pending;
 use crate::statistics::Statistics;
 use crate::status::Over;
@@ -48,6 +48,15 @@ pub(crate) struct Settings {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) epoch: Option<Timestamp>,
     pub(crate) seed: Option<u64>,
+}
+
+/// What became of a publish.
+#[derive(Debug)]
+pub(crate) struct Published {
+    /// Whether anybody receives it.
+    pub(crate) received: bool,
+    /// Those whose buffers have no room.
+    pub(crate) full: Option<Box<Full>>,
 }
 
 impl Broker {
@@ -151,13 +160,13 @@ impl Broker {
     }
 
     /// What a plain publish does: a stream that takes the subject keeps the message, as on a real
-    /// server, and who listens hears it. The answer is whether anybody receives it.
-    pub(crate) async fn publish(
+    /// server, and who listens hears it.
+    pub(crate) fn publish(
         &self,
         from: Option<&Arc<Principal>>,
         message: &Message,
         require_receiver: bool,
-    ) -> Result<bool, TransportError> {
+    ) -> Result<Published, TransportError> {
         let subject = message.subject();
         let route = self.hub.route(subject);
         let answered = is_inbox(subject) && self.pending.answer(subject, Ok(message.clone()));
@@ -167,27 +176,34 @@ impl Broker {
                 TransportError::new(ErrorKind::NoResponders, Operation::Publish).about(subject),
             );
         }
-        if let Some(stream) = &route.stream {
-            let appended = self.keep(stream, message, Append::plain())?;
-            deliver(&route, message, from).await;
-            if let Some(reply) = message.reply() {
-                Box::pin(self.confirm(reply, &appended)).await;
-            }
-        } else {
-            deliver(&route, message, from).await;
+        let appended = match &route.stream {
+            Some(stream) => Some(self.keep(stream, message, Append::plain())?),
+            None => None,
+        };
+        let full = offer(&route, message, from);
+        if let (Some(appended), Some(reply)) = (appended, message.reply()) {
+            self.confirm(reply, &appended);
         }
-        Ok(received)
+        Ok(Published { received, full })
     }
 
     /// The server confirms what a stream keeps to any reply address, whoever may publish there.
-    async fn confirm(&self, reply: &Subject, appended: &Appended) {
+    fn confirm(&self, reply: &Subject, appended: &Appended) {
         let stream = appended.stream;
         let sequence = appended.sequence.unwrap_or_default();
         let body = format!(r#"{{"stream":"{stream}","seq":{sequence}}}"#);
         let confirmation = Message::new(reply.clone(), body);
-        if let Err(error) = self.publish(None, &confirmation, false).await {
-            tracing::debug!(%error, "a confirmation was refused");
+        let route = self.hub.route(reply);
+        if is_inbox(reply) {
+            self.pending.answer(reply, Ok(confirmation.clone()));
         }
+        if let Some(stream) = &route.stream
+            && let Err(error) = self.keep(stream, &confirmation, Append::plain())
+        {
+            tracing::debug!(%error, "a confirmation was refused");
+            return;
+        }
+        deliver_now(&route, &confirmation, None);
     }
 
     /// Stores a message in `stream`, and wakes who waits for it.

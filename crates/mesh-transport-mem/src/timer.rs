@@ -1,5 +1,4 @@
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
@@ -14,8 +13,8 @@ use tokio::task::JoinHandle;
 
 use crate::broker::Broker;
 
-/// When which consumer is to be looked at. One task waits for the earliest point in time; it runs
-/// while there is one, and never longer than the broker.
+/// When which consumer is to be looked at. One task waits for the earliest point in time; it begins
+/// with the first and never runs longer than the broker.
 #[derive(Debug)]
 pub(crate) struct Timer {
     shared: Arc<Shared>,
@@ -31,7 +30,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Agenda {
-    due: BinaryHeap<Reverse<(Duration, ConsumerRef)>>,
+    due: BTreeSet<(Duration, ConsumerRef)>,
     /// The runtime that the last connection was made on.
     runtime: Option<Handle>,
     task: Option<JoinHandle<()>>,
@@ -57,8 +56,8 @@ impl Timer {
     /// Has `broker` look at this consumer then.
     pub(crate) fn add(&self, due: Duration, consumer: ConsumerRef, broker: &Weak<Broker>) {
         let mut agenda = self.shared.agenda.lock();
-        let earliest = agenda.due.peek().is_none_or(|Reverse((at, _))| due < *at);
-        agenda.due.push(Reverse((due, consumer)));
+        let earliest = agenda.due.first().is_none_or(|(at, _)| due < *at);
+        agenda.due.insert((due, consumer));
         let running = agenda.task.as_ref().is_some_and(|task| !task.is_finished());
         if running {
             drop(agenda);
@@ -97,11 +96,11 @@ async fn run(shared: Arc<Shared>, broker: Weak<Broker>) {
             if agenda.over {
                 return;
             }
-            match agenda.due.peek() {
+            match agenda.due.first() {
                 None => None,
-                Some(Reverse((due, _))) if *due > now => Some(*due),
+                Some((due, _)) if *due > now => Some(*due),
                 Some(_) => {
-                    let Some(Reverse((_, consumer))) = agenda.due.pop() else {
+                    let Some((_, consumer)) = agenda.due.pop_first() else {
                         continue;
                     };
                     drop(agenda);

@@ -35,7 +35,9 @@ impl DeadLetter {
         let Ok(MeshSubject::Event { module, event }) = MeshSubject::parse(&subject) else {
             return Err(ReplayError::NotAnEvent(subject));
         };
-        if dead.headers().value(names::EVENT_ID.as_str()).is_none() {
+        let id = names::EVENT_ID;
+        let has_id = |(name, _): (&str, &str)| name.eq_ignore_ascii_case(id.as_str());
+        if !dead.headers().iter().any(has_id) {
             return Err(ReplayError::Reference);
         }
         let replay = MeshSubject::Replay {

@@ -2,7 +2,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use hashbrown::{DefaultHashBuilder, HashMap};
+use hashbrown::{DefaultHashBuilder, HashTable};
 use mesh_core::port::TransportError;
 use mesh_core::subject::Subject;
 use parking_lot::RwLock;
@@ -35,7 +35,24 @@ struct Listening {
 #[derive(Debug, Default)]
 struct Shard {
     generation: u64,
-    routes: HashMap<Subject, Arc<Route>>,
+    routes: HashTable<(Subject, Arc<Route>)>,
+}
+
+impl Shard {
+    fn remember(
+        &mut self,
+        hash: u64,
+        subject: &Subject,
+        route: &Arc<Route>,
+        hasher: &DefaultHashBuilder,
+    ) {
+        let place = self.routes.entry(
+            hash,
+            |(known, _)| known == subject,
+            |(known, _)| hasher.hash_one(known),
+        );
+        place.insert((subject.clone(), Arc::clone(route)));
+    }
 }
 
 impl Hub {
@@ -92,13 +109,13 @@ impl Hub {
     /// Who messages of `subject` go to.
     pub(crate) fn route(&self, subject: &Subject) -> Arc<Route> {
         let hash = self.hasher.hash_one(subject);
-        // The remainder is below the number of shards.
-        let shard = &self.shards[(hash % Self::SHARDS as u64) as usize];
+        // The table inside a shard goes by the lowest and the highest bits.
+        let shard = &self.shards[(hash >> 32) as usize % Self::SHARDS];
         let generation = self.generation.load(Ordering::Acquire);
         {
             let shard = shard.read();
             if shard.generation == generation
-                && let Some(route) = shard.routes.get(subject)
+                && let Some((_, route)) = shard.routes.find(hash, |(known, _)| known == subject)
             {
                 return Arc::clone(route);
             }
@@ -113,7 +130,7 @@ impl Hub {
             if shard.routes.len() >= Self::ROUTES {
                 shard.routes.clear();
             }
-            shard.routes.insert(subject.clone(), Arc::clone(&route));
+            shard.remember(hash, subject, &route, &self.hasher);
         }
         route
     }
@@ -138,11 +155,16 @@ impl Hub {
             ..Route::default()
         };
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut listeners = Vec::new();
         table.listeners.for_each_match(subject, |listener| {
             if !listener.access.hides(subject) {
-                route.add(listener, turn);
+                listeners.push(listener);
             }
         });
+        listeners.sort_unstable_by_key(|listener| listener.number);
+        for listener in listeners {
+            route.add(listener, turn);
+        }
         route
     }
 }

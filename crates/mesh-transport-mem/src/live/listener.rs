@@ -11,6 +11,8 @@ use crate::access::Access;
 /// One live subscription, as those who publish see it.
 #[derive(Debug)]
 pub(crate) struct Listener {
+    /// Listeners are served in the order they came.
+    pub(crate) number: u64,
     pub(crate) filter: Filter,
     pub(crate) group: Option<QueueGroup>,
     pub(crate) sink: Sink,
@@ -54,10 +56,10 @@ impl Listener {
     }
 
     /// Gives it the message, or counts it as lost there.
-    pub(super) fn insist(&self, message: &Message, caller: Option<&Arc<Principal>>) {
+    pub(super) fn insist(&self, message: &Message, caller: Option<&Arc<Principal>>, in_vain: bool) {
         match &self.sink {
-            Sink::Messages(queue) => queue.insist(message.clone()),
-            Sink::Calls(queue) => queue.insist(Asked::new(message, caller)),
+            Sink::Messages(queue) => queue.insist(message.clone(), in_vain),
+            Sink::Calls(queue) => queue.insist(Asked::new(message, caller), in_vain),
         }
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct Queue<T> {
 struct Shared<T> {
     entries: VecDeque<Entry<T>>,
     items: usize,
+    /// How many items the reader has taken, read or not.
+    taken: u64,
     /// The highest that `unread` can be.
     lent: usize,
     /// Dropped since the last entry.
@@ -52,10 +54,19 @@ pub(crate) enum End {
 pub(crate) enum Offer {
     /// It waits for the reader.
     Taken,
-    /// There is no room. Letting the reader run for a moment may help, or has been in vain before.
-    Full { in_vain: bool },
+    /// There is no room.
+    Full(Fullness),
     /// The reader is gone.
     Gone,
+}
+
+/// How a reader without room stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fullness {
+    /// How much it has read so far. While that grows it is worth to wait a little.
+    pub(crate) read: u64,
+    /// A writer has waited in vain since the reader last took something.
+    pub(crate) stuck: bool,
 }
 
 impl<T> Queue<T> {
@@ -64,6 +75,7 @@ impl<T> Queue<T> {
             shared: Mutex::new(Shared {
                 entries: VecDeque::new(),
                 items: 0,
+                taken: 0,
                 lent: 0,
                 lost: 0,
                 stuck: false,
@@ -82,9 +94,10 @@ impl<T> Queue<T> {
             return Offer::Gone;
         }
         if !self.has_room(&mut shared) {
-            return Offer::Full {
-                in_vain: shared.stuck,
-            };
+            return Offer::Full(Fullness {
+                read: shared.taken - shared.lent as u64,
+                stuck: shared.stuck,
+            });
         }
         let waker = shared.add(item);
         drop(shared);
@@ -94,8 +107,9 @@ impl<T> Queue<T> {
         Offer::Taken
     }
 
-    /// Adds `item`, or drops it and counts it as lost.
-    pub(crate) fn insist(&self, item: T) {
+    /// Adds `item`, or drops it and counts it as lost. `in_vain`: somebody has waited for the reader
+    /// while it read nothing.
+    pub(crate) fn insist(&self, item: T, in_vain: bool) {
         let mut shared = self.shared.lock();
         if shared.end.is_some() {
             return;
@@ -103,7 +117,7 @@ impl<T> Queue<T> {
         let waker = if self.has_room(&mut shared) {
             shared.add(item)
         } else {
-            shared.stuck = true;
+            shared.stuck |= in_vain;
             shared.lost += 1;
             None
         };
@@ -224,6 +238,7 @@ impl<T> Reader<T> {
             }
             std::mem::swap(&mut self.taken, &mut shared.entries);
             self.unread = std::mem::take(&mut shared.items);
+            shared.taken += self.unread as u64;
             shared.lent = self.unread;
             shared.stuck = false;
             queue.unread.store(self.unread, Ordering::Relaxed);

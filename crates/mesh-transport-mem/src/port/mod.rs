@@ -5,6 +5,7 @@ mod requests;
 mod streams;
 mod transport;
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use mesh_core::identity::Principal;
@@ -12,6 +13,7 @@ use mesh_core::message::Message;
 use mesh_core::port::{Capability, Connection, ErrorKind, Operation, TransportError};
 
 use crate::link::Link;
+use crate::live::{Full, wait};
 
 /// One connection behind the ports.
 #[derive(Debug)]
@@ -49,6 +51,27 @@ impl Port {
             .check(link.broker.capabilities.limits())
             .map_err(|problem| TransportError::of_message(problem, operation, subject.as_str()))?;
         link.access.publish(subject, message.reply(), operation)
+    }
+
+    /// Publishes what was checked; the answer is whether anybody receives it.
+    async fn send(&self, message: Message) -> Result<bool, TransportError> {
+        let Link {
+            broker, principal, ..
+        } = &*self.link;
+        let published = broker.publish(Some(principal), &message, false)?;
+        if let Some(full) = published.full {
+            self.wait(full, &message).await;
+        }
+        Ok(published.received)
+    }
+
+    /// Waits a moment for readers without room. Rare, so its room is not part of every call.
+    fn wait<'a>(
+        &'a self,
+        full: Box<Full>,
+        message: &'a Message,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(wait(full, message, Some(&self.link.principal)))
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

@@ -47,17 +47,19 @@ impl Requests for Port {
         let mut question = broker.pending.ask(link.id, reply.clone());
         link.check_open(operation)?;
         let message = message.with_reply(reply);
-        if !broker
-            .publish(Some(&link.principal), &message, false)
-            .await?
-        {
-            return Err(error(ErrorKind::NoResponders));
-        }
-        let expired = pin!(sleep_until(&*broker.clock, due));
-        match select(&mut question.answer, expired).await {
-            Either::Left((Ok(answer), _)) => answer,
-            // Only this call can take its question back, so the sender is never dropped unused.
-            Either::Left((Err(_), _)) => Err(error(ErrorKind::Disconnected)),
+        let answered = async {
+            if !self.send(message).await? {
+                return Err(error(ErrorKind::NoResponders));
+            }
+            match (&mut question.answer).await {
+                Ok(answer) => answer,
+                // Only this call takes its question back, so the sender is never dropped unused.
+                Err(_) => Err(error(ErrorKind::Disconnected)),
+            }
+        };
+        let expired = sleep_until(&*broker.clock, due);
+        match select(pin!(answered), pin!(expired)).await {
+            Either::Left((answer, _)) => answer,
             Either::Right(_) => Err(error(ErrorKind::TimedOut)),
         }
     }
@@ -73,6 +75,7 @@ impl Requests for Port {
                 .detail("only modules and the controller answer"));
         };
         let listener = Listener {
+            number: link.broker.next_id(),
             filter,
             group: Some(group),
             sink: Sink::Calls(Queue::new(CALLS)),
@@ -144,9 +147,8 @@ impl Answer for Owed {
         let port = Port { link };
         let answer = Message::new(to.subject().clone(), payload).with_headers(headers);
         port.check(&answer, Operation::Answer)?;
-        let (broker, from) = (&port.link.broker, &port.link.principal);
-        if !broker.publish(Some(from), &answer, false).await? {
-            broker.pending.note_late();
+        if !port.send(answer).await? {
+            port.link.broker.pending.note_late();
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use mesh_core::port::{
 use tokio::task::coop;
 
 use super::Port;
-use crate::live::deliver;
+use crate::live::offer;
 use crate::stream::{Append, Reading, Seat};
 
 #[async_trait]
@@ -35,7 +35,10 @@ impl Streams for Port {
         };
         let appended = broker.keep(stream, &message, append)?;
         if !appended.duplicate {
-            deliver(&route, &message, Some(&self.link.principal)).await;
+            let full = offer(&route, &message, Some(&self.link.principal));
+            if let Some(full) = full {
+                self.wait(full, &message).await;
+            }
         }
         Ok(appended)
     }

@@ -11,6 +11,7 @@ use mesh_core::subject::Filter;
 use tokio::task::coop;
 
 use super::Port;
+use crate::link::Link;
 use crate::live::{Arrivals, Listener, Queue, Sink};
 use crate::status::Over;
 
@@ -32,11 +33,17 @@ impl Transport for Port {
         self.check(&message, Operation::Publish)?;
         // A publisher that never waits for anything else lets others run now and then.
         coop::consume_budget().await;
-        let link = &self.link;
-        link.broker
-            .publish(Some(&link.principal), &message, options.require_receiver)
-            .await?;
-        Ok(())
+        let Link {
+            broker, principal, ..
+        } = &*self.link;
+        let published = broker.publish(Some(principal), &message, options.require_receiver)?;
+        match published.full {
+            None => Ok(()),
+            Some(full) => {
+                self.wait(full, &message).await;
+                Ok(())
+            }
+        }
     }
 
     async fn subscribe(
@@ -58,6 +65,7 @@ impl Transport for Port {
         link.access
             .subscribe(&filter, options.group.as_ref(), operation)?;
         let listener = Listener {
+            number: link.broker.next_id(),
             filter,
             group: options.group,
             sink: Sink::Messages(Queue::new(options.buffer.get())),

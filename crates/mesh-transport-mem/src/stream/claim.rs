@@ -37,6 +37,8 @@ pub(super) enum ClaimState {
 /// One delivery of a message.
 #[derive(Debug)]
 pub(crate) struct Ticket {
+    /// Which consumer of its name: it may have been retired and made again.
+    pub(crate) instance: u64,
     /// Tells this delivery from earlier and later ones.
     pub(crate) number: u64,
     pub(crate) sequence: u64,

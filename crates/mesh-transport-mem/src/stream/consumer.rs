@@ -15,6 +15,8 @@ use super::seat::SeatId;
 #[derive(Debug)]
 pub(super) struct Consumer {
     pub(super) spec: ConsumerSpec,
+    /// Tells it from earlier ones of its name.
+    pub(super) instance: u64,
     /// The next number to look at.
     pub(super) cursor: u64,
     /// Chosen among what was there when it was created.
@@ -58,7 +60,7 @@ impl Reader {
 }
 
 impl Consumer {
-    pub(super) fn new(spec: ConsumerSpec, log: &Log) -> Self {
+    pub(super) fn new(spec: ConsumerSpec, instance: u64, log: &Log) -> Self {
         let after = log.last() + 1;
         let (cursor, backlog) = match spec.deliver_from {
             DeliverFrom::All => (0, BTreeSet::new()),
@@ -67,6 +69,7 @@ impl Consumer {
         };
         Self {
             spec,
+            instance,
             cursor,
             backlog,
             claims: BTreeMap::new(),

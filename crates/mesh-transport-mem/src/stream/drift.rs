@@ -105,6 +105,7 @@ pub(crate) fn assert(
         spec,
         log,
         consumers,
+        created,
         ..
     } = &mut *inner;
     if let Some(wanted) = topology.stream(stream.name) {
@@ -122,7 +123,8 @@ pub(crate) fn assert(
                 consumer.wake(&mut effects);
             }
             None => {
-                let consumer = Consumer::new(wanted.clone(), log);
+                *created += 1;
+                let consumer = Consumer::new(wanted.clone(), *created, log);
                 consumers.insert(wanted.reference.consumer.clone(), consumer);
             }
         }

@@ -52,6 +52,8 @@ struct Inner {
     log: Log,
     known: Known,
     consumers: BTreeMap<ConsumerName, Consumer>,
+    /// How many consumers there ever were.
+    created: u64,
 }
 
 /// How a message is appended.
@@ -87,6 +89,7 @@ impl Stream {
                 log: Log::default(),
                 known: Known::default(),
                 consumers: BTreeMap::new(),
+                created: 0,
             }),
         }
     }
@@ -113,6 +116,7 @@ impl Stream {
             log,
             known,
             consumers,
+            ..
         } = &mut *inner;
         let appended = |sequence, duplicate| Appended {
             stream: spec.name,

@@ -51,7 +51,7 @@ impl Consumer {
             return Found::Nothing;
         }
         let found = if reader.held < reader.limit {
-            self.pick(log)
+            self.pick(log, effects)
         } else {
             None
         };
@@ -87,6 +87,7 @@ impl Consumer {
             until,
         };
         let ticket = Ticket {
+            instance: self.instance,
             number: self.tickets,
             sequence,
             deliveries: claim.deliveries,
@@ -102,12 +103,12 @@ impl Consumer {
     }
 
     /// What comes again comes first, in order; then what is new, while few enough are out.
-    fn pick(&mut self, log: &Log) -> Option<u64> {
+    fn pick(&mut self, log: &Log, effects: &mut Effects) -> Option<u64> {
         while let Some(sequence) = self.ready.pop_first() {
             if log.entry(sequence).is_some() {
                 return Some(sequence);
             }
-            self.claims.remove(&sequence);
+            self.forget(sequence, effects);
         }
         if self.claims.len() >= self.spec.max_ack_pending {
             return None;

@@ -33,6 +33,9 @@ impl Consumer {
         effects: &mut Effects,
     ) -> Settled {
         let sequence = ticket.sequence;
+        if ticket.instance != self.instance {
+            return Settled::Before;
+        }
         let Some(claim) = self.claims.get_mut(&sequence) else {
             return Settled::Before;
         };
@@ -70,7 +73,9 @@ impl Consumer {
 
     pub(super) fn progress(&mut self, ticket: &Ticket, now: Duration) {
         let wait = self.spec.ack_wait;
-        if let Some(claim) = self.claims.get_mut(&ticket.sequence) {
+        if ticket.instance == self.instance
+            && let Some(claim) = self.claims.get_mut(&ticket.sequence)
+        {
             claim.extend(ticket.number, now.saturating_add(wait));
         }
     }
@@ -223,7 +228,7 @@ impl Consumer {
         }
     }
 
-    fn forget(&mut self, sequence: u64, effects: &mut Effects) {
+    pub(super) fn forget(&mut self, sequence: u64, effects: &mut Effects) {
         let was_full = self.claims.len() >= self.spec.max_ack_pending;
         self.claims.remove(&sequence);
         self.ready.remove(&sequence);

@@ -4,7 +4,7 @@ use mesh_core::message::PublishId;
 use mesh_core::port::{
     AppendOptions, ConsumeOptions, ConsumerRef, ErrorKind, Position, ReceiveError,
 };
-use mesh_core::topology::{Retention, StreamName, StreamSpec};
+use mesh_core::topology::{DeliverFrom, Retention, StreamName, StreamSpec};
 
 use super::*;
 
@@ -321,4 +321,102 @@ async fn a_topology_that_a_server_refuses_changes_nothing() {
     let refused = admin.assert(&second, DriftMode::Mend).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Invalid);
     bed.assert().await;
+}
+
+#[tokio::test]
+async fn a_delivery_of_a_retired_consumer_settles_nothing_of_its_successor() {
+    let bed = Bed::new().await;
+    let reader = bed.connect("audit");
+    let mut deliveries = bed.read(&reader, "n1_audit").await;
+    bed.emit("a").await;
+    let old = next(&mut deliveries).await;
+    let admin = bed.control.administration().unwrap();
+    assert!(admin.retire(&events("n1_audit")).await.unwrap());
+    let Some(Err(ReceiveError::Ended(error))) = deliveries.next().await else {
+        panic!("it should have ended");
+    };
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+
+    let mut topology = bed.topology.clone();
+    let mut spec = topology.consumer(&events("n1_audit")).unwrap().clone();
+    spec.deliver_from = DeliverFrom::All;
+    topology = topology.with_consumer(spec);
+    admin.assert(&topology, DriftMode::Mend).await.unwrap();
+    let mut deliveries = bed.read(&reader, "n1_audit").await;
+    let new = next(&mut deliveries).await;
+    assert_eq!(new.info().sequence, old.info().sequence);
+    old.ack().await.unwrap();
+    new.nak(None).await.unwrap();
+    assert_eq!(next(&mut deliveries).await.info().attempt, 2);
+}
+
+#[tokio::test]
+async fn naks_with_short_delays_leave_no_timers_behind() {
+    let bed = Bed::with(|topology| {
+        let mut spec = topology.consumer(&events("n1_audit")).unwrap().clone();
+        spec.max_deliver = None;
+        topology.with_consumer(spec)
+    })
+    .await;
+    let reader = bed.connect("audit");
+    let mut deliveries = bed.read(&reader, "n1_audit").await;
+    bed.emit("held").await;
+    bed.emit("tried").await;
+    let _held = next(&mut deliveries).await;
+    for attempt in 1..100 {
+        let delivery = next(&mut deliveries).await;
+        assert_eq!(delivery.info().attempt, attempt);
+        let delay = Duration::from_millis(10);
+        delivery.nak(Some(delay)).await.unwrap();
+        bed.clock.advance(delay);
+        settle().await;
+        assert!(bed.broker.statistics().timers <= 2);
+    }
+}
+
+#[tokio::test]
+async fn a_work_queue_keeps_its_order_through_a_nak_with_delay() {
+    let bed = Bed::new().await;
+    let streams = bed.control.streams().unwrap();
+    for body in ["1", "2", "3"] {
+        let report = message("mesh.control.n1.report", body);
+        streams.append(report, Default::default()).await.unwrap();
+    }
+    let consumer = ConsumerRef::new(
+        StreamName::Control,
+        ConsumerName::new("controller").unwrap(),
+    );
+    let mut deliveries = streams.consume(consumer, Default::default()).await.unwrap();
+    let first = next(&mut deliveries).await;
+    first.nak(Some(Duration::from_secs(5))).await.unwrap();
+    assert!(arrived(&mut deliveries).await.is_none());
+    bed.clock.advance(Duration::from_secs(5));
+    for (body, attempt) in [("1", 2), ("2", 1), ("3", 1)] {
+        let delivery = next(&mut deliveries).await;
+        assert_eq!(&delivery.message().payload()[..], body.as_bytes());
+        assert_eq!(delivery.info().attempt, attempt);
+        delivery.ack().await.unwrap();
+    }
+    let admin = bed.control.administration().unwrap();
+    let state = admin.inspect(StreamName::Control).await.unwrap().unwrap();
+    assert_eq!((state.messages, state.bytes), (0, Some(0)));
+}
+
+#[tokio::test]
+async fn what_matches_no_pattern_is_told_and_comes_again_elsewhere() {
+    let bed = Bed::new().await;
+    let (narrow, wide) = (bed.connect("audit"), bed.connect("audit"));
+    let options = ConsumeOptions {
+        patterns: vec![filter("mesh.events.mail.other")],
+        ..Default::default()
+    };
+    let streams = narrow.streams().unwrap();
+    let mut deliveries = streams.consume(events("n1_audit"), options).await.unwrap();
+    bed.emit("a").await;
+    let refused = deliveries.next().await.unwrap().unwrap_err();
+    assert!(matches!(refused, ReceiveError::Refused { .. }));
+    assert_eq!(bed.owed("n1_audit").await, 1);
+    drop(deliveries);
+    let mut deliveries = bed.read(&wide, "n1_audit").await;
+    assert_eq!(next(&mut deliveries).await.info().attempt, 2);
 }

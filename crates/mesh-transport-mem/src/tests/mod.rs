@@ -4,6 +4,7 @@ mod durable;
 mod live;
 mod permissions;
 mod requests;
+mod stress;
 
 use std::future::Future;
 use std::sync::Arc;
