@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use mesh_core::port::TransportError;
+use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::subject::Subject;
 use parking_lot::RwLock;
 
@@ -79,7 +79,12 @@ impl Hub {
             .table
             .write()
             .listeners
-            .add(&listener.filter, Arc::clone(listener));
+            .add(&listener.filter, Arc::clone(listener))
+            .map_err(|full| {
+                TransportError::new(ErrorKind::Broker, Operation::Subscribe)
+                    .about(&listener.filter)
+                    .caused_by(full)
+            })?;
         self.outdate();
         Ok(id)
     }

@@ -1,74 +1,48 @@
-use std::collections::BTreeMap;
-
 use hashbrown::HashMap;
+use mesh_core::index::{self, FilterIndex, IndexFull};
 use mesh_core::subject::{Filter, Subject};
 
-/// Values under filters, found by subject.
+/// Values under filters, found by subject: a [`FilterIndex`] whose entries have numbers that can be
+/// copied, since both a subscription and its connection may be the one to end it.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    exact: HashMap<Subject, Vec<(EntryId, T)>>,
-    wild: BTreeMap<EntryId, (Filter, T)>,
-    places: HashMap<EntryId, Option<Subject>>,
+    index: FilterIndex<T>,
+    entries: HashMap<EntryId, index::EntryId>,
     next: u64,
 }
 
-/// One entry of a [`Table`].
+/// One entry of a [`Table`]. Never used again after its removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct EntryId(u64);
 
 impl<T> Table<T> {
     pub(crate) fn new() -> Self {
         Self {
-            exact: HashMap::new(),
-            wild: BTreeMap::new(),
-            places: HashMap::new(),
+            index: FilterIndex::new(),
+            entries: HashMap::new(),
             next: 0,
         }
     }
 
-    pub(crate) fn add(&mut self, filter: &Filter, value: T) -> EntryId {
+    pub(crate) fn add(&mut self, filter: &Filter, value: T) -> Result<EntryId, IndexFull> {
+        let entry = self.index.add(filter, value)?;
         let id = EntryId(self.next);
         self.next += 1;
-        let subject = filter.as_subject();
-        match subject.clone() {
-            Some(subject) => self.exact.entry(subject).or_default().push((id, value)),
-            None => {
-                self.wild.insert(id, (filter.clone(), value));
-            }
-        }
-        self.places.insert(id, subject);
-        id
+        self.entries.insert(id, entry);
+        Ok(id)
     }
 
     pub(crate) fn remove(&mut self, id: EntryId) {
-        match self.places.remove(&id) {
-            None => {}
-            Some(None) => {
-                self.wild.remove(&id);
-            }
-            Some(Some(subject)) => {
-                if let Some(entries) = self.exact.get_mut(&subject) {
-                    entries.retain(|(entry, _)| *entry != id);
-                    if entries.is_empty() {
-                        self.exact.remove(&subject);
-                    }
-                }
-            }
+        if let Some(entry) = self.entries.remove(&id) {
+            self.index.remove(entry);
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.places.len()
+        self.index.len()
     }
 
-    pub(crate) fn for_each_match<'a>(&'a self, subject: &Subject, mut visit: impl FnMut(&'a T)) {
-        for (_, value) in self.exact.get(subject).into_iter().flatten() {
-            visit(value);
-        }
-        for (filter, value) in self.wild.values() {
-            if filter.matches(subject) {
-                visit(value);
-            }
-        }
+    pub(crate) fn for_each_match<'a>(&'a self, subject: &Subject, visit: impl FnMut(&'a T)) {
+        self.index.for_each_match(subject, visit);
     }
 }
