@@ -8,7 +8,7 @@ use mesh_core::topology::StreamName;
 use super::bench::{Bench, Held, REASON, Reader};
 use super::state::DeadLetter;
 use super::world::{IN_FLIGHT, consumers, dead_letters};
-use super::{Divergence, Operation};
+use super::{Divergence, NEEDS, Operation};
 use crate::clock::settle;
 use crate::suite::scene::text;
 use crate::suite::{Failure, Harness, Stage, Verdict, ensure, ensure_eq};
@@ -18,6 +18,14 @@ use crate::suite::{Failure, Harness, Stage, Verdict, ensure, ensure_eq};
 /// # Errors
 /// [`Divergence`], the first.
 pub async fn check(harness: &dyn Harness, operations: &[Operation]) -> Result<(), Divergence> {
+    let promised = harness.promised();
+    if let Some(missing) = NEEDS.iter().find(|needed| !promised.contains(needed)) {
+        return Err(Divergence {
+            step: 0,
+            operation: None,
+            problem: format!("the comparison needs {missing:?}, which is not promised"),
+        });
+    }
     let stage = Stage::new(harness);
     let compared = compare(&stage, operations).await;
     stage.end().await;

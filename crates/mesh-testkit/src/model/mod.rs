@@ -104,7 +104,7 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// The index of the operation; their number, if it was the comparison at the end.
+    /// The index of the operation; their number, if it was the dead letters at the end.
     #[must_use]
     pub fn step(&self) -> usize {
         self.step
@@ -115,7 +115,7 @@ impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.operation {
             Some(operation) => write!(f, "step {}, {operation:?}: {}", self.step, self.problem),
-            None => write!(f, "at the end: {}", self.problem),
+            None => write!(f, "beside the steps: {}", self.problem),
         }
     }
 }

@@ -41,6 +41,18 @@ fn a_broker_without_dead_letters_stays_with_the_model_too() {
     check(&broker, &steps).unwrap();
 }
 
+#[test]
+fn a_broker_that_lacks_what_is_compared_is_refused() {
+    for needed in model::NEEDS {
+        let broker = Reference::honest().without(needed);
+        let error = check(&broker, &[]).unwrap_err();
+        assert!(
+            error.to_string().contains(&format!("needs {needed:?}")),
+            "{error}"
+        );
+    }
+}
+
 /// What a broker may do wrong that the model must notice within a few hundred sequences.
 const BREACHES: &[&str] = &[
     "acks nothing",
