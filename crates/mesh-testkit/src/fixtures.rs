@@ -9,10 +9,11 @@ use mesh_core::message::{HeaderName, HeaderValue, Message};
 use mesh_core::name::{
     ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, ToolName,
 };
+use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::port::{ConsumerRef, QueueGroup};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{
-    ConsumerSpec, DeliverFrom, MeshSubject, StreamName, StreamSpec, Topology,
+    ConsumerSpec, DeliverFrom, Inbox, MeshSubject, StreamName, StreamSpec, Topology,
 };
 
 /// What `result` holds, or a panic with its error at the caller's line.
@@ -156,6 +157,18 @@ pub fn tool(module: &str, tool: &str) -> Subject {
         tool: tool_name(tool),
     };
     valid(subject.to_subject(), tool)
+}
+
+/// May publish to these subjects and its own echoes, and subscribe to these filters and its own inbox.
+#[track_caller]
+#[must_use]
+pub fn permissions(of: &Principal, publish: &[&str], subscribe: &[&str]) -> Permissions {
+    let inbox = Inbox::of(of);
+    let filters = |texts: &[&str]| texts.iter().map(|text| filter(text)).collect::<Vec<_>>();
+    Permissions {
+        publish: Rules::allow(filters(publish)).also([inbox.echo_filter()]),
+        subscribe: Rules::allow(filters(subscribe)).also([inbox.filter()]),
+    }
 }
 
 /// That consumer of that stream.

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     let filters = Reference::with(&[Capability::Wildcards, Capability::QueueGroups]);
     suite::main(vec![
         ("reference", Arc::new(Reference::honest())),
+        ("real time", Arc::new(Reference::honest().in_real_time())),
         ("bare", Arc::new(bare)),
         ("filters", Arc::new(filters)),
     ])

@@ -72,7 +72,7 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_consumers_are_independent`: each consumer of a stream gets every message.
     /// - `consume_hands_over_when_a_reader_leaves`: what a dropped reader held goes to another.
     /// - `consume_refuses_what_matches_no_pattern`: told as `Refused`, never handed on, and not
-    ///   acknowledged.
+    ///   acknowledged: its claim is left to run out.
     /// - `consume_gives_up_after_the_last_attempt`: after `max_deliver` tries, not delivered again.
     /// - `consume_dead_letters_what_it_gives_up`: appended to the dead letters exactly once, body and
     ///   application headers unchanged, with `x-dead-*` headers that name subject, consumer,

@@ -1,9 +1,8 @@
-use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::port::ErrorKind;
 
 use super::desk::{Desk, sold};
 use super::publish_refused::{broker_headers, repeated_header, too_large};
-use crate::fixtures::{filter, module};
+use crate::fixtures::{module, permissions};
 use crate::suite::scene::{closed, refused};
 use crate::suite::{Case, Stage, Verdict, case};
 
@@ -43,11 +42,9 @@ async fn append_of_a_broker_header_is_invalid(stage: &Stage<'_>) -> Verdict {
 
 async fn append_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::new(stage).await?;
-    let may = Permissions {
-        publish: Rules::allow([filter("mesh.events.crm.>"), filter("_INBOX.crm.n1.echo.>")]),
-        subscribe: Rules::allow([filter("_INBOX.crm.n1.>")]),
-    };
-    let crm = desk.scene.dial(module("n1", "crm"), Some(may)).await?;
+    let crm = module("n1", "crm");
+    let may = permissions(&crm, &["mesh.events.crm.>"], &[]);
+    let crm = desk.scene.dial(crm, Some(may)).await?;
     let result = desk.scene.try_append(&crm, sold("forged")).await?;
     refused(result, ErrorKind::Denied, "appending where it is denied")?;
     let (_mail, mut reading) = desk.reader("mail").await?;

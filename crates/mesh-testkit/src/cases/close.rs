@@ -45,34 +45,21 @@ async fn close_delivers_what_was_accepted(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
     let mut subscription = scene.subscribe(&mail, "test.a").await?;
-    for number in 0..200 {
-        let sent = message("test.a", &number.to_string());
-        scene.publish(&shop, sent).await?;
-    }
+    scene.publish_numbers(&shop, "test.a", 200).await?;
     let report = scene.close(&shop).await?;
     ensure_eq!(report.lost, 0, "lost by the close");
-    for number in 0..200 {
-        let heard = scene.hear(&mut subscription).await?;
-        ensure_eq!(text(&heard), number.to_string(), "the next message");
-    }
-    Ok(())
+    scene.hear_numbers(&mut subscription, 200).await
 }
 
 async fn close_ends_its_subscriptions(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
     let mut subscription = scene.subscribe(&mail, "test.a").await?;
-    for number in 0..3 {
-        let sent = message("test.a", &number.to_string());
-        scene.publish(&shop, sent).await?;
-    }
+    scene.publish_numbers(&shop, "test.a", 3).await?;
     scene.flush(&shop).await?;
     scene.flush(&mail).await?;
     scene.close(&mail).await?;
-    for number in 0..3 {
-        let heard = scene.hear(&mut subscription).await?;
-        ensure_eq!(text(&heard), number.to_string(), "the next message");
-    }
+    scene.hear_numbers(&mut subscription, 3).await?;
     let end = scene.item(&mut subscription).await?;
     ensure!(end.is_none(), "instead of the end came {end:?}");
     Ok(())

@@ -1,3 +1,4 @@
+use mesh_core::event::decode_header;
 use mesh_core::message::Message;
 use mesh_core::port::{Capability, Deliveries, Reason};
 use mesh_core::topology::StreamName;
@@ -87,7 +88,9 @@ impl Desk {
             wanted.push(("x-dead-sequence", expected.sequence));
         }
         for (name, value) in wanted {
-            ensure_eq!(headers.value(name), Some(value), name);
+            // What an `x-` header says is percent-encoded (protocol §3).
+            let said = headers.value(name).map(decode_header);
+            ensure_eq!(said.as_deref(), Some(value), name);
         }
         let time = headers.value("x-dead-time");
         ensure!(

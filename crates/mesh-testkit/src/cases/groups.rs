@@ -1,6 +1,6 @@
 use mesh_core::port::{Capability, Connection, SubscribeOptions, Subscription};
 
-use crate::fixtures::{filter, group, message};
+use crate::fixtures::{filter, group};
 use crate::suite::scene::{text, unsupported};
 use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure_eq};
 
@@ -25,24 +25,23 @@ async fn member(scene: &Scene, module: &str, options: SubscribeOptions) -> Resul
     Ok((connection, subscription))
 }
 
-async fn publish_numbers(scene: &Scene, count: usize) -> Verdict {
+async fn publish_numbers(scene: &Scene, count: u64) -> Verdict {
     let shop = scene.join("shop").await?;
-    for number in 0..count {
-        let sent = message("test.a", &format!("{number:02}"));
-        scene.publish(&shop, sent).await?;
-    }
+    scene.publish_numbers(&shop, "test.a", count).await?;
     scene.flush(&shop).await
 }
 
 /// Fails unless these members together heard each number once.
-async fn share(scene: &Scene, members: Vec<Member>, count: usize) -> Verdict {
+async fn share(scene: &Scene, members: Vec<Member>, count: u64) -> Verdict {
     let mut heard = Vec::new();
     for (connection, subscription) in members {
         let rest = scene.rest(&connection, subscription).await?;
-        heard.extend(rest.iter().map(text));
+        for message in &rest {
+            heard.push(text(message).parse::<u64>()?);
+        }
     }
     heard.sort_unstable();
-    let expected: Vec<_> = (0..count).map(|number| format!("{number:02}")).collect();
+    let expected: Vec<_> = (0..count).collect();
     ensure_eq!(heard, expected, "what the members heard together");
     Ok(())
 }

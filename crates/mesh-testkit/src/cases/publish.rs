@@ -1,10 +1,9 @@
 use mesh_core::message::{Headers, Message};
-use mesh_core::port::ErrorKind;
+use mesh_core::port::{Capability, ErrorKind};
 
 use crate::fixtures::{header, message, subject};
 use crate::suite::scene::{refused, same, text, unsupported};
 use crate::suite::{Case, Stage, Verdict, case, ensure, ensure_eq};
-use mesh_core::port::Capability;
 
 pub(super) const CASES: &[Case] = &[
     case!(publish_reaches_every_subscriber),
@@ -23,15 +22,9 @@ async fn publish_reaches_every_subscriber(stage: &Stage<'_>) -> Verdict {
         scene.subscribe(&crm, "test.a").await?,
         scene.subscribe(&crm, "test.a").await?,
     ];
-    for number in 1..=6 {
-        let sent = message("test.a", &number.to_string());
-        scene.publish(&shop, sent).await?;
-    }
+    scene.publish_numbers(&shop, "test.a", 6).await?;
     for subscription in &mut subscriptions {
-        for number in 1..=6 {
-            let heard = scene.hear(subscription).await?;
-            ensure_eq!(text(&heard), number.to_string(), "the next message");
-        }
+        scene.hear_numbers(subscription, 6).await?;
     }
     Ok(())
 }
@@ -77,15 +70,8 @@ async fn publish_keeps_the_order_of_one_publisher(stage: &Stage<'_>) -> Verdict 
     let mail = scene.join("mail").await?;
     let shop = scene.join("shop").await?;
     let mut subscription = scene.subscribe(&mail, "test.a").await?;
-    for number in 0..100 {
-        let sent = message("test.a", &number.to_string());
-        scene.publish(&shop, sent).await?;
-    }
-    for number in 0..100 {
-        let heard = scene.hear(&mut subscription).await?;
-        ensure_eq!(text(&heard), number.to_string(), "the next message");
-    }
-    Ok(())
+    scene.publish_numbers(&shop, "test.a", 100).await?;
+    scene.hear_numbers(&mut subscription, 100).await
 }
 
 async fn publish_without_subscribers_is_accepted(stage: &Stage<'_>) -> Verdict {

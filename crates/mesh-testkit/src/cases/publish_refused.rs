@@ -1,10 +1,10 @@
 use mesh_core::message::{HeaderValue, Headers, Message};
-use mesh_core::permissions::{Permissions, Rules};
+use mesh_core::permissions::Permissions;
 use mesh_core::port::{Capability, Connection, ErrorKind, Limits, Subscription};
 
-use crate::fixtures::{filter, header, message, module, subject};
+use crate::fixtures::{header, message, module, permissions, subject};
 use crate::suite::scene::{closed, refused, text, unsupported};
-use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure_eq};
+use crate::suite::{Case, Scene, Stage, Verdict, case, ensure_eq};
 
 pub(super) const CASES: &[Case] = &[
     case!(publish_at_the_limit_is_delivered),
@@ -107,18 +107,11 @@ async fn only_the_sentinel(
     Ok(())
 }
 
-/// May publish to `test.allowed`, and to what `also` allows; may listen anywhere.
-async fn limited(scene: &Scene) -> Result<Connection, Failure> {
-    let may = Permissions {
-        publish: Rules::allow([filter("test.allowed"), filter("_INBOX.shop.n1.echo.>")]),
-        subscribe: Rules::everything(),
-    };
-    scene.dial(module("n1", "shop"), Some(may)).await
-}
-
 async fn publish_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
-    let shop = limited(&scene).await?;
+    let shop = module("n1", "shop");
+    let may = permissions(&shop, &["test.allowed"], &[]);
+    let shop = scene.dial(shop, Some(may)).await?;
     let mail = scene.join("mail").await?;
     let mut allowed = scene.subscribe(&mail, "test.allowed").await?;
     let mut denied = scene.subscribe(&mail, "test.denied").await?;

@@ -3,16 +3,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use mesh_core::message::{Headers, Message};
-use mesh_core::permissions::{Permissions, Rules};
-use mesh_core::port::{Call, Calls, Capability, Connection, ErrorKind, Responder, TransportError};
+use mesh_core::port::{
+    Call, Calls, Capability, Connection, ErrorKind, QueueGroup, Responder, TransportError,
+};
 use mesh_core::topology::{Inbox, ReplyAddress};
 
 use super::publish::delicate;
 use super::publish_refused::too_large;
-use crate::fixtures::{filter, message, module, module_name, subject, tool};
+use crate::fixtures::{message, module, module_name, permissions, subject, tool};
 use crate::suite::scene::{closed, refused, same, text, unsupported};
 use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure, ensure_eq};
-use mesh_core::port::QueueGroup;
 
 pub(super) const CASES: &[Case] = &[
     case!(request_is_answered, else requests_are_unsupported),
@@ -168,12 +168,10 @@ async fn request_without_an_answer_times_out(stage: &Stage<'_>) -> Verdict {
 
 async fn request_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
     let counter = Counter::open(stage).await?;
-    let may = Permissions {
-        publish: Rules::allow([filter("mesh.tools.shop.>"), filter("_INBOX.log.n1.echo.>")]),
-        subscribe: Rules::allow([filter("_INBOX.log.n1.>")]),
-    };
     let scene = &counter.scene;
-    let log = scene.dial(module("n1", "log"), Some(may)).await?;
+    let log = module("n1", "log");
+    let may = permissions(&log, &["mesh.tools.shop.>"], &[]);
+    let log = scene.dial(log, Some(may)).await?;
     let long = scene.patience() * 10;
     let result = scene.ask(&log, call("1"), long).await?;
     refused(result, ErrorKind::Denied, "asking where it is denied")

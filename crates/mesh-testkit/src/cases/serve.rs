@@ -74,7 +74,7 @@ async fn serve_refuses_a_foreign_reply_address(stage: &Stage<'_>) -> Verdict {
     let log = counter.scene.join("log").await?;
     const RANDOM: &str = "00112233445566778899aabbccddeeff";
     let foreign = [
-        "mesh.node.n2.declare".to_owned(),
+        "mesh.control.n2.alive".to_owned(),
         "mesh.events.mail.sent".to_owned(),
         format!("_INBOX.crm.n1.shop.{RANDOM}"),
         format!("_INBOX.crm.n1.ack.{RANDOM}"),

@@ -14,7 +14,7 @@ use mesh_core::port::{
 use mesh_core::subject::Filter;
 
 use super::{Bed, Failure, ensure, ensure_eq, located};
-use crate::fixtures::{controller, module};
+use crate::fixtures::{controller, message, module};
 
 /// A bed with the verbs that cases are written in.
 pub(crate) struct Scene {
@@ -198,6 +198,33 @@ impl Scene {
             .transport()
             .publish(message, PublishOptions::default());
         self.soon("publish", publishing).await
+    }
+
+    /// Publishes so many messages that are numbered from 0.
+    pub(crate) async fn publish_numbers(
+        &self,
+        connection: &Connection,
+        place: &str,
+        count: u64,
+    ) -> Result<(), Failure> {
+        for number in 0..count {
+            let sent = message(place, &number.to_string());
+            self.publish(connection, sent).await?;
+        }
+        Ok(())
+    }
+
+    /// Hears exactly these next, in order.
+    pub(crate) async fn hear_numbers(
+        &self,
+        subscription: &mut Subscription,
+        count: u64,
+    ) -> Result<(), Failure> {
+        for number in 0..count {
+            let heard = self.hear(subscription).await?;
+            ensure_eq!(text(&heard), number.to_string(), "the next message");
+        }
+        Ok(())
     }
 
     /// Publishes where somebody must receive it.

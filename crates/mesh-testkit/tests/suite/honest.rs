@@ -11,6 +11,11 @@ async fn an_honest_broker_passes_every_case() {
     assert!(report.rows().iter().all(passed), "{report}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_honest_broker_passes_on_several_threads() {
+    suite::run(&Reference::honest()).await.assert();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_broker_that_declares_nothing_passes_what_is_left() {
     let report = suite::run(&Reference::with(&[])).await;

@@ -8,6 +8,10 @@
 )]
 
 mod breaches;
+mod clock;
 mod coverage;
+mod expect;
 mod honest;
+mod model;
 mod reference;
+mod strategies;

@@ -83,9 +83,49 @@ fn every_case_has_a_breach() {
     assert_eq!(broken, cases);
 }
 
+/// What a broken broker's case is said to fail of.
+async fn why(breach: &'static str, name: &str) -> String {
+    let broken = Reference::honest().breaking(breach);
+    failure(&broken, &case(name)).await.unwrap()
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_hung_case_fails_by_name() {
-    let broken = Reference::honest().breaking("never times out");
-    let why = failure(&broken, &case("request_without_an_answer_times_out")).await;
-    assert!(why.is_some_and(|why| why.contains("waited")));
+async fn a_hung_case_fails() {
+    let why = why("stops time", "consume_ack_is_final").await;
+    assert_eq!(why, "hung for 12s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transport_that_panics_fails_its_case_only() {
+    let why = why("panics", "publish_without_subscribers_is_accepted").await;
+    assert_eq!(why, "panicked: it does panic");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_that_does_not_start_fails_with_its_reason() {
+    let why = why("does not start", "states_end_with_closed").await;
+    assert!(why.starts_with("no broker: the port is taken"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_points_into_its_case() {
+    let why = why("forgets an append", "append_returns_when_the_broker_has_it").await;
+    assert!(why.contains("cases/append.rs:"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_names_what_failed_and_counts() {
+    let report = suite::run(&Reference::honest().breaking("acks nothing")).await;
+    let failed: Vec<_> = report.failures().collect();
+    assert!(failed.contains(&"consume_ack_is_final"), "{failed:?}");
+    assert!(failed.len() < 20, "{failed:?}");
+    let passed = report.outcome("publish_reaches_every_subscriber");
+    assert_eq!(passed, Some(&Outcome::Passed));
+    let table = report.to_string();
+    assert!(
+        table.ends_with(&format!("{} failed", failed.len())),
+        "{table}"
+    );
+    let asserted = std::panic::catch_unwind(|| report.assert());
+    assert!(asserted.is_err());
 }

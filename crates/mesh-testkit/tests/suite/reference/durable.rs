@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use futures_util::stream;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    AppendOptions, Appended, Capability, Clock as _, ConsumeOptions, ConsumerRef, Deliveries,
-    Delivery, ErrorKind, Operation, QueueGroup, ReceiveError, RefusalReason, Settlement, Streams,
+    AppendOptions, Appended, Capability, ConsumeOptions, ConsumerRef, Deliveries, Delivery,
+    ErrorKind, Operation, QueueGroup, ReceiveError, RefusalReason, Settlement, Streams,
     TransportError, Verdict,
 };
 use mesh_core::topology::{DeliverySubject, Retention};
@@ -160,7 +160,7 @@ impl Reading {
                 self.timer = None;
                 return Poll::Pending;
             };
-            let clock = broker.clock.clone();
+            let clock = Arc::clone(&broker.clock);
             let timer = self
                 .timer
                 .insert(Box::pin(async move { clock.sleep(due).await }));

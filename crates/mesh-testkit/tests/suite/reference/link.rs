@@ -57,6 +57,7 @@ impl Link {
         operation: Operation,
     ) -> Result<Message, TransportError> {
         let limits = self.limits();
+        assert!(!self.breaks("panics"), "it does panic");
         match message.check(&limits) {
             Err(MessageProblem::RepeatedHeader { .. }) if self.breaks("takes repeated headers") => {
             }

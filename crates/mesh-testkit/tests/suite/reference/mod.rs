@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mesh_clock::SystemClock;
 use mesh_core::identity::Principal;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{
-    Capabilities, Capability, Clock as _, Connection, ErrorKind, Limits, Operation, TransportError,
+    Capabilities, Capability, Clock, Connection, ErrorKind, Limits, Operation, TransportError,
 };
 use mesh_core::topology::Topology;
 use mesh_testkit::clock::ManualClock;
@@ -33,6 +34,7 @@ use state::State;
 pub struct Reference {
     capabilities: Vec<Capability>,
     breach: Option<&'static str>,
+    real_time: bool,
 }
 
 impl Reference {
@@ -41,6 +43,7 @@ impl Reference {
         Self {
             capabilities: Capability::ALL.into(),
             breach: None,
+            real_time: false,
         }
     }
 
@@ -48,11 +51,19 @@ impl Reference {
         Self {
             capabilities: capabilities.into(),
             breach: None,
+            real_time: false,
         }
     }
 
     pub fn without(mut self, capability: Capability) -> Self {
         self.capabilities.retain(|other| *other != capability);
+        self
+    }
+
+    /// On the machine's clock, as a broker is that runs elsewhere.
+    #[allow(dead_code, reason = "this file is part of two test binaries")]
+    pub fn in_real_time(mut self) -> Self {
+        self.real_time = true;
         self
     }
 
@@ -70,14 +81,23 @@ impl Harness for Reference {
     }
 
     fn span(&self) -> Duration {
-        Duration::from_secs(20)
+        Duration::from_secs(if self.real_time { 1 } else { 20 })
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs(2)
+        Duration::from_secs(if self.real_time { 10 } else { 2 })
     }
 
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
+        if self.breach == Some("does not start") {
+            return Err("the port is taken".into());
+        }
+        let manual = ManualClock::new();
+        let clock: Arc<dyn Clock> = if self.real_time {
+            Arc::new(SystemClock::new())
+        } else {
+            Arc::new(manual.clone())
+        };
         let mut declared = self.capabilities.clone();
         if self.breach == Some("declares less than it promised") {
             declared.pop();
@@ -91,7 +111,8 @@ impl Harness for Reference {
             fewer: Capabilities::new(limits, []),
             used: AtomicBool::new(false),
             breach: self.breach,
-            clock: ManualClock::new(),
+            clock,
+            manual: (!self.real_time).then_some(manual),
             state: Mutex::new(State::new(self.breach)),
         });
         broker.lock().create(topology);
@@ -106,7 +127,8 @@ pub struct Broker {
     fewer: Capabilities,
     used: AtomicBool,
     breach: Option<&'static str>,
-    clock: ManualClock,
+    clock: Arc<dyn Clock>,
+    manual: Option<ManualClock>,
     state: Mutex<State>,
 }
 
@@ -161,7 +183,7 @@ impl Bed for Running {
         let is_controller = matches!(principal, Principal::Controller { .. });
         let may = permissions.unwrap_or_else(Permissions::everything);
         let link = Arc::new(Link::new(Arc::clone(&self.0), principal.clone(), may));
-        let clock = Arc::new(self.0.clock.clone());
+        let clock = Arc::clone(&self.0.clock);
         let mut connection = Connection::new(principal, clock, Arc::clone(&link) as _);
         if self.0.gives(Capability::DurableConsumers) {
             connection = connection.with_streams(Arc::clone(&link) as _);
@@ -176,6 +198,12 @@ impl Bed for Running {
     }
 
     async fn pass(&self, span: Duration) {
-        self.0.clock.advance(span).await;
+        if self.0.breaks("stops time") {
+            std::future::pending::<()>().await;
+        }
+        match &self.0.manual {
+            Some(clock) => clock.advance(span).await,
+            None => self.0.clock.sleep(span).await,
+        }
     }
 }

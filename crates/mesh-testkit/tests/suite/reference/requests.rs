@@ -7,8 +7,8 @@ use mesh_core::identity::Principal;
 use mesh_core::message::{Headers, Message, names};
 use mesh_core::name::{ModuleName, NodeName};
 use mesh_core::port::{
-    Answer, Call, Calls, Capability, Clock as _, ErrorKind, Incoming, Operation, QueueGroup,
-    ReceiveError, RefusalReason, Requests, Responder, TransportError,
+    Answer, Call, Calls, Capability, ErrorKind, Incoming, Operation, QueueGroup, ReceiveError,
+    RefusalReason, Requests, Responder, TransportError,
 };
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{Inbox, ReplyAddress};

@@ -1,0 +1,99 @@
+//! What the strategies promise: valid by construction, and small alphabets that meet.
+
+use std::cell::Cell;
+
+use mesh_core::message::PublishId;
+use mesh_core::name::{ConsumerName, EventName, ModuleName, NodeName, RealmName, ToolName};
+use mesh_core::port::Limits;
+use mesh_core::subject::{Filter, Subject};
+use mesh_testkit::strategies::*;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+proptest! {
+    #![proptest_config(Config { cases: 1000, ..Config::default() })]
+
+    #[test]
+    fn names_read_back(
+        node in node_name(),
+        module in module_name(),
+        tool in tool_name(),
+        event in event_name(),
+        realm in realm_name(),
+        consumer in consumer_name(),
+        id in publish_id(),
+    ) {
+        prop_assert_eq!(NodeName::new(node.as_str()).unwrap(), node);
+        prop_assert_eq!(ModuleName::new(module.as_str()).unwrap(), module);
+        prop_assert_eq!(ToolName::new(tool.as_str()).unwrap(), tool);
+        prop_assert_eq!(EventName::new(event.as_str()).unwrap(), event);
+        prop_assert_eq!(RealmName::new(realm.as_str()).unwrap(), realm);
+        prop_assert_eq!(ConsumerName::new(consumer.as_str()).unwrap(), consumer);
+        prop_assert_eq!(PublishId::new(id.as_str()).unwrap(), id);
+    }
+
+    #[test]
+    fn subjects_and_filters_read_back(subject in subject(), filter in filter()) {
+        prop_assert_eq!(Subject::new(subject.as_str()).unwrap(), subject);
+        prop_assert_eq!(Filter::new(filter.as_str()).unwrap(), filter);
+    }
+
+    #[test]
+    fn a_filter_around_a_subject_matches_it((subject, filter) in filter_around()) {
+        prop_assert!(filter.matches(&subject), "{} {}", filter, subject);
+    }
+
+    #[test]
+    fn messages_may_be_sent(message in message()) {
+        prop_assert_eq!(message.check(&Limits::default()), Ok(()));
+    }
+
+    #[test]
+    fn a_consumers_filters_lie_beside_each_other(topology in topology()) {
+        for consumer in topology.consumers() {
+            for (index, filter) in consumer.filters.iter().enumerate() {
+                let others = consumer.filters.iter().enumerate();
+                let mut others = others.filter(|(other, _)| *other != index);
+                prop_assert!(!others.any(|(_, wider)| wider.contains(filter)), "{consumer:?}");
+            }
+        }
+    }
+}
+
+/// The share of a thousand values that `holds` is true of.
+fn share<S: Strategy>(strategy: S, holds: impl Fn(&S::Value) -> bool) -> usize {
+    let config = Config {
+        cases: 1000,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let count = Cell::new(0);
+    let counted = TestRunner::new(config).run(&strategy, |value| {
+        count.set(count.get() + usize::from(holds(&value)));
+        Ok(())
+    });
+    counted.unwrap();
+    count.get()
+}
+
+#[test]
+fn few_subjects_and_few_filters_meet() {
+    let meeting = share((few_subjects(), few_filters()), |(s, f)| f.matches(s));
+    assert!((50..500).contains(&meeting), "{meeting} of 1000 match");
+    let same = share((few_subjects(), few_subjects()), |(a, b)| a == b);
+    assert!(same > 20, "{same} of 1000 are equal");
+}
+
+#[test]
+fn permissions_say_both_yes_and_no() {
+    let yes = share((rules(), few_subjects()), |(r, s)| r.permits(s));
+    assert!((100..900).contains(&yes), "{yes} of 1000 are permitted");
+    let grants = share(module_grants(), |grants| grants.consumes);
+    assert!((300..700).contains(&grants), "{grants}");
+}
+
+#[test]
+fn filters_have_wildcards_and_have_none() {
+    let wild = share(filter(), Filter::has_wildcard);
+    assert!((200..950).contains(&wild), "{wild} of 1000");
+}
