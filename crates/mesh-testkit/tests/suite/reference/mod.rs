@@ -84,10 +84,6 @@ impl Harness for Reference {
         Duration::from_secs(if self.real_time { 1 } else { 20 })
     }
 
-    fn patience(&self) -> Duration {
-        Duration::from_secs(if self.real_time { 10 } else { 2 })
-    }
-
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
         if self.breach == Some("does not start") {
             return Err("the port is taken".into());
