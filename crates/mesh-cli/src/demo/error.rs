@@ -1,7 +1,6 @@
-use std::fmt;
 use std::path::PathBuf;
 
-use mesh_core::manifest::Problem;
+use mesh_core::manifest::Problems;
 
 /// Why the demo could not be raised at all.
 #[derive(Debug, thiserror::Error)]
@@ -11,8 +10,8 @@ pub(crate) enum DemoError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("the files have mistakes:\n{}", Lines(.0))]
-    Files(Vec<Problem>),
+    #[error("the files have mistakes:\n{0}")]
+    Files(#[from] Problems),
     #[error(transparent)]
     Subject(#[from] mesh_core::subject::SubjectError),
     #[error(transparent)]
@@ -25,18 +24,4 @@ pub(crate) enum DemoError {
     Handle(#[from] mesh_sdk::HandleError),
     #[error("can't write the story: {0}")]
     Write(#[from] std::io::Error),
-}
-
-struct Lines<'a>(&'a [Problem]);
-
-impl fmt::Display for Lines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            write!(f, "{problem}")?;
-        }
-        Ok(())
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mesh_core::manifest::{Mesh, MeshFile, ModuleManifest};
+use mesh_core::manifest::{Mesh, MeshFile, ModuleManifest, Problems};
 
 use super::DemoError;
 
@@ -64,17 +64,22 @@ fn resolve(
     name: &str,
     read: impl Fn(&str) -> Result<String, DemoError>,
 ) -> Result<Mesh, DemoError> {
-    let file = MeshFile::parse(name, &read("")?).map_err(DemoError::Files)?;
-    let mut problems = Vec::new();
+    let file = MeshFile::parse(name, &read("")?)?;
+    let mut problems: Option<Problems> = None;
     let mut manifests = Vec::new();
     for assignment in &file.assignments {
         match ModuleManifest::parse(&assignment.manifest, &read(&assignment.manifest)?) {
             Ok(manifest) => manifests.push(manifest),
-            Err(found) => problems.extend(found),
+            Err(found) => {
+                problems = Some(match problems.take() {
+                    Some(earlier) => earlier.and(found),
+                    None => found,
+                });
+            }
         }
     }
-    if !problems.is_empty() {
-        return Err(DemoError::Files(problems));
+    match problems {
+        Some(problems) => Err(problems.into()),
+        None => Ok(Mesh::resolve(&file, &manifests)?),
     }
-    Mesh::resolve(&file, &manifests).map_err(DemoError::Files)
 }

@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mesh_clock::SystemClock;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{EventPattern, Mesh, ModuleManifest};
-use mesh_core::name::{InstanceName, PersonName};
+use mesh_core::name::PersonName;
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{Connection, DriftMode};
+use mesh_core::port::Connection;
 use mesh_core::provision::Consumer;
 use mesh_core::tool::ToolFailure;
 use mesh_core::topology::Topology;
 use mesh_sdk::{Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
-use mesh_transport_mem::InMemoryDurableBroker;
+use mesh_transport_mem::InMemoryMesh;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Handling, Journal};
@@ -54,29 +53,16 @@ const RETRY: RetryPolicy = RetryPolicy {
 };
 
 pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised, DemoError> {
-    let broker = InMemoryDurableBroker::new(Arc::new(SystemClock::new()));
-    let name = InstanceName::new("demo")?;
-    let controller =
-        broker.connect(Principal::Controller { name }, Permissions::of_controller())?;
-    let topology = mesh.topology()?;
-    controller
-        .administration()?
-        .assert(&topology, DriftMode::Report)
-        .await?;
-
+    let memory = InMemoryMesh::raise(mesh).await?;
     let journal = Arc::new(Journal::default());
     let mut modules = BTreeMap::new();
-    for instance in mesh.instances() {
-        let Some(assigned) = mesh.module(&instance.module) else {
+    for instance in memory.mesh().instances() {
+        let Some(assigned) = memory.mesh().module(&instance.module) else {
             continue;
         };
+        let (node, module) = (instance.node.clone(), instance.module.clone());
+        let connection = connect(&memory, Principal::Module { node, module }, broken)?;
         let manifest = &assigned.manifest;
-        let principal = Principal::Module {
-            node: instance.node.clone(),
-            module: instance.module.clone(),
-        };
-        let permissions = permissions(&mesh, &principal, broken)?;
-        let connection = broker.connect(principal, permissions)?;
         let module = Broker::builder(connection)
             .manifest(manifest)
             .retry(RETRY)
@@ -86,34 +72,34 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
         modules.insert(instance, module);
     }
     let mut people = BTreeMap::new();
-    for (name, _) in mesh.people() {
-        let principal = Principal::Person { name: name.clone() };
-        let permissions = permissions(&mesh, &principal, broken)?;
-        let connection = broker.connect(principal, permissions)?;
+    for (name, _) in memory.mesh().people() {
+        let connection = connect(&memory, Principal::Person { name: name.clone() }, broken)?;
         people.insert(name.clone(), Broker::builder(connection).build());
     }
     Ok(Raised {
-        mesh,
+        mesh: memory.mesh().clone(),
         broken,
-        topology,
-        controller,
+        topology: memory.mesh().topology()?,
+        controller: memory.controller().clone(),
         modules,
         people,
         journal,
     })
 }
 
-/// The rights that follow from the files, and too many where that is to be seen.
-fn permissions(
-    mesh: &Mesh,
-    principal: &Principal,
+/// With the rights that follow from the files, and too many where that is to be seen.
+fn connect(
+    memory: &InMemoryMesh,
+    principal: Principal,
     broken: Option<FlowName>,
-) -> Result<Permissions, DemoError> {
-    let permissions = mesh.permissions(principal)?;
-    Ok(match broken {
-        Some(FlowName::Refused) => permissions.and(Permissions::everything()),
-        _ => permissions,
-    })
+) -> Result<Connection, DemoError> {
+    let connection = memory.connect(principal.clone())?;
+    if broken == Some(FlowName::Refused) {
+        memory
+            .broker()
+            .set_permissions(&principal, &Permissions::everything());
+    }
+    Ok(connection)
 }
 
 async fn subscribe(

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::str::FromStr;
 
 use super::source::Source;
-use super::{Problem, ProblemKind, Severity};
+use super::{Problem, ProblemKind, Problems, Severity};
 
 pub(super) struct Checker {
     source: Source,
@@ -90,12 +90,12 @@ impl Checker {
     }
 
     /// The file's places, if it has no mistake.
-    pub(super) fn finish(self) -> Result<Source, Vec<Problem>> {
+    pub(super) fn finish(self) -> Result<Source, Problems> {
         if self.problems.is_empty() {
             return Ok(self.source);
         }
         let mut problems = self.problems;
         problems.sort_by_key(|problem| (problem.line, problem.column));
-        Err(problems)
+        Err(Problems::new(problems))
     }
 }

@@ -1,13 +1,41 @@
 //! From a mesh's files to what its broker holds and what each account may do.
 
-use super::{Access, EventPattern, Mesh, ModuleManifest, ToolRef};
+use super::{Access, EventPattern, Mesh, MeshFile, ModuleManifest, Problems, ToolRef};
 use crate::identity::Principal;
-use crate::name::{ModuleName, ToolName};
+use crate::name::{ModuleName, NodeName, ToolName};
 use crate::permissions::{ModuleGrants, Permissions, PersonGrants};
 use crate::subject::SubjectError;
 use crate::topology::Topology;
 
 impl Mesh {
+    /// The mesh of one node that runs all of these: what a test or an example needs of a mesh file.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    ///
+    /// ```
+    /// use mesh_core::manifest::{Mesh, ModuleManifest};
+    ///
+    /// let mail = "name = 'mail'\nversion = '1'\nemits = ['sent']";
+    /// let mail = ModuleManifest::parse("mail.toml", mail)?;
+    /// let mesh = Mesh::on_one_node(&"n1".parse()?, [mail])?;
+    /// assert_eq!(mesh.instances().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_one_node(
+        node: &NodeName,
+        manifests: impl IntoIterator<Item = ModuleManifest>,
+    ) -> Result<Self, Problems> {
+        let manifests: Vec<ModuleManifest> = manifests.into_iter().collect();
+        let mut file = format!("[[nodes]]\nname = \"{node}\"\n");
+        for ModuleManifest { name, .. } in &manifests {
+            file.push_str(&format!(
+                "[[assignments]]\nmodule = \"{name}\"\nmanifest = \"{name}.toml\"\nnodes = [\"{node}\"]\n"
+            ));
+        }
+        Self::resolve(&MeshFile::parse("(one node)", &file)?, &manifests)
+    }
+
     /// The streams, a consumer for each node, and one for each module that consumes.
     ///
     /// # Errors

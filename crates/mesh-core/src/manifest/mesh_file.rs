@@ -3,7 +3,7 @@ use serde::Deserialize;
 use super::checker::Checker;
 use super::module::called_tools;
 use super::source::Source;
-use super::{Problem, ProblemKind, ToolRef};
+use super::{ProblemKind, Problems, ToolRef};
 use crate::name::{ModuleName, NodeName, PersonName};
 
 /// What a mesh file says: the nodes, which module runs where, and the people.
@@ -89,7 +89,7 @@ impl MeshFile {
     ///
     /// # Errors
     /// Every [`Problem`] that could be found, in the file's order.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Problem>> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
         let (source, raw) = Source::read::<RawMesh>(file, text)?;
         let mut checker = Checker::new(source);
         let nodes = raw.nodes.iter().enumerate();

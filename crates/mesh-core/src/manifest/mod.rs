@@ -50,7 +50,7 @@ pub use mesh::{AssignedModule, Mesh};
 pub use mesh_file::{Access, Assignment, MeshFile, Person};
 pub use module::{ModuleManifest, Provision, Requirement};
 pub use pattern::{EventPattern, PatternError};
-pub use problem::{Problem, ProblemKind, Severity};
+pub use problem::{Problem, ProblemKind, Problems, Severity};
 pub use tool::{DEFAULT_TIMEOUT, MAX_TIMEOUT, SchemaError, Tool, ToolRef, ToolRefError};
 
 /// The largest manifest or mesh file that is read, in bytes.

@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use super::checker::Checker;
 use super::source::Source;
-use super::{EventPattern, Problem, ProblemKind, Tool, ToolRef, tool};
+use super::{EventPattern, ProblemKind, Problems, Tool, ToolRef, tool};
 use crate::json::JsonText;
 use crate::name::{EventName, ModuleName, ProvisionName, ToolName};
 use crate::provision::is_reserved_tool;
@@ -106,7 +106,7 @@ impl ModuleManifest {
     ///
     /// # Errors
     /// Every [`Problem`] that could be found, in the file's order.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Problem>> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
         let (source, raw) = Source::read::<RawModule>(file, text)?;
         let mut checker = Checker::new(source);
         let name: Option<ModuleName> = checker.parsed("name", &raw.name);
@@ -120,7 +120,7 @@ impl ModuleManifest {
         let requires = requires(&mut checker, raw.requires);
         let source = checker.finish()?;
         // A name that is a mistake has been reported, so `finish` has returned.
-        let name = name.ok_or_else(Vec::new)?;
+        let name = name.ok_or_else(|| Problems::new(Vec::new()))?;
         Ok(Self {
             name,
             version: raw.version,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::{
-    Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Severity, ToolRef,
+    Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Problems,
+    Severity, ToolRef,
 };
 use crate::name::ModuleName;
 use crate::provision::Consumer;
@@ -16,7 +17,7 @@ impl Mesh {
     ///
     /// # Errors
     /// Every [`Problem`], warnings included, where at least one of them is an error.
-    pub fn resolve(file: &MeshFile, manifests: &[ModuleManifest]) -> Result<Self, Vec<Problem>> {
+    pub fn resolve(file: &MeshFile, manifests: &[ModuleManifest]) -> Result<Self, Problems> {
         let mut problems = Vec::new();
         let by_name = by_name(manifests, &mut problems);
         let assigned: HashSet<&ModuleName> = file.assignments.iter().map(|a| &a.module).collect();
@@ -44,7 +45,7 @@ impl Mesh {
             key(a).cmp(&key(b))
         });
         if problems.iter().any(|p| p.severity == Severity::Error) {
-            return Err(problems);
+            return Err(Problems::new(problems));
         }
         Ok(Self {
             warnings: problems,

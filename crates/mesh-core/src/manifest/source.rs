@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, Deserializer};
 
 use super::outline::{Outline, remove_key};
-use super::{MAX_FILE_BYTES, Problem, ProblemKind, Severity};
+use super::{MAX_FILE_BYTES, Problem, ProblemKind, Problems, Severity};
 
 /// The most unknown keys that are reported: each costs a reading of the file.
 const MAX_UNKNOWN_KEYS: usize = 32;
@@ -23,10 +23,7 @@ pub(super) struct Source {
 impl Source {
     /// Reads a file's shape. All syntax errors are reported, else all unknown keys and the first
     /// value of a wrong type.
-    pub(super) fn read<T: DeserializeOwned>(
-        file: &str,
-        text: &str,
-    ) -> Result<(Self, T), Vec<Problem>> {
+    pub(super) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<(Self, T), Problems> {
         let file: Arc<str> = file.into();
         let problem = |field: &str, offset, kind| {
             let (line, column) = place(text, offset);
@@ -40,7 +37,8 @@ impl Source {
             }
         };
         if text.len() > MAX_FILE_BYTES {
-            return Err(vec![problem("", 0, ProblemKind::TooLarge(text.len()))]);
+            let too_large = problem("", 0, ProblemKind::TooLarge(text.len()));
+            return Err(Problems::new(vec![too_large]));
         }
         let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         let (table, errors) = DeTable::parse_recoverable(text);
@@ -53,7 +51,7 @@ impl Source {
             };
             let mut problems: Vec<Problem> = errors.iter().map(syntax).collect();
             problems.sort_by_key(|problem| (problem.line, problem.column));
-            return Err(problems);
+            return Err(Problems::new(problems));
         }
         let mut problems = Vec::new();
         let mut left = table.clone();
@@ -68,13 +66,13 @@ impl Source {
                     let unknown = error.message().starts_with("unknown field");
                     let full = problems.len() == MAX_UNKNOWN_KEYS;
                     if full || !unknown || !remove_key(left.get_mut(), offset) {
-                        return Err(problems);
+                        return Err(Problems::new(problems));
                     }
                 }
             }
         };
         if !problems.is_empty() {
-            return Err(problems);
+            return Err(Problems::new(problems));
         }
         let places = outline.into_offsets();
         let places = places.map(|(path, offset)| (path, place(text, offset)));
