@@ -164,7 +164,7 @@ impl Broker {
     pub(crate) fn publish(
         &self,
         from: Option<&Arc<Principal>>,
-        message: &Message,
+        message: Message,
         require_receiver: bool,
     ) -> Result<Published, TransportError> {
         let subject = message.subject();
@@ -176,13 +176,15 @@ impl Broker {
                 TransportError::new(ErrorKind::NoResponders, Operation::Publish).about(subject),
             );
         }
-        let appended = match &route.stream {
-            Some(stream) => Some(self.keep(stream, message, Append::plain())?),
-            None => None,
+        let Some(stream) = &route.stream else {
+            let full = offer(&route, message, from);
+            return Ok(Published { received, full });
         };
+        let appended = self.keep(stream, &message, Append::plain())?;
+        let reply = message.reply().cloned();
         let full = offer(&route, message, from);
-        if let (Some(appended), Some(reply)) = (appended, message.reply()) {
-            self.confirm(reply, &appended);
+        if let Some(reply) = reply {
+            self.confirm(&reply, &appended);
         }
         Ok(Published { received, full })
     }

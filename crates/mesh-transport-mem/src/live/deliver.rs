@@ -19,53 +19,74 @@ const AT_MOST: u32 = 4096;
 #[must_use]
 pub(crate) fn offer(
     route: &Arc<Route>,
-    message: &Message,
+    message: Message,
     from: Option<&Arc<Principal>>,
 ) -> Option<Box<Full>> {
-    let mut full = SmallVec::new();
-    for place in places(route) {
-        match place.offer(route, message, from) {
-            None => {}
-            Some(Fullness { stuck: true, .. }) => place.insist(route, message, from, true),
-            Some(fullness) => full.push((place, fullness)),
+    let mut full: Option<Box<Full>> = None;
+    let mut places = places(route);
+    // The last one is given the message itself: readers on other processors then have no handle to
+    // share with their writer.
+    let last = places.next_back()?;
+    let mut note = |place: Place, message: Message, fullness: Fullness| {
+        if fullness.stuck {
+            place.insist(route, message, from, true);
+            return;
+        }
+        let full = full.get_or_insert_with(|| {
+            Box::new(Full {
+                route: Arc::clone(route),
+                message,
+                places: SmallVec::new(),
+            })
+        });
+        full.places.push((place, fullness));
+    };
+    for place in places {
+        if let Some((message, fullness)) = place.offer(route, message.clone(), from) {
+            note(place, message, fullness);
         }
     }
-    (!full.is_empty()).then(|| {
-        Box::new(Full {
-            route: Arc::clone(route),
-            places: full,
-        })
-    })
+    if let Some((message, fullness)) = last.offer(route, message, from) {
+        note(last, message, fullness);
+    }
+    full
 }
 
-/// Readers without room for a message.
+/// A message for readers without room.
 #[derive(Debug)]
 pub(crate) struct Full {
     route: Arc<Route>,
+    message: Message,
     places: SmallVec<[(Place, Fullness); 2]>,
 }
 
 /// Lets the readers run while they read. What then has no room is dropped and counted there.
-pub(crate) async fn wait(mut full: Box<Full>, message: &Message, from: Option<&Arc<Principal>>) {
-    let Full { route, places } = &mut *full;
+pub(crate) async fn wait(mut full: Box<Full>, from: Option<&Arc<Principal>>) {
+    let Full {
+        route,
+        message,
+        places,
+    } = &mut *full;
     let mut in_vain = 0;
     for _ in 0..AT_MOST {
+        tokio::task::yield_now().await;
+        let mut moved = false;
+        places.retain(
+            |(place, before)| match place.offer(route, message.clone(), from) {
+                None => {
+                    moved = true;
+                    false
+                }
+                Some((_, fullness)) => {
+                    moved |= fullness.read != before.read;
+                    *before = fullness;
+                    true
+                }
+            },
+        );
         if places.is_empty() {
             return;
         }
-        tokio::task::yield_now().await;
-        let mut moved = false;
-        places.retain(|(place, before)| match place.offer(route, message, from) {
-            None => {
-                moved = true;
-                false
-            }
-            Some(fullness) => {
-                moved |= fullness.read != before.read;
-                *before = fullness;
-                true
-            }
-        });
         if moved {
             in_vain = 0;
         } else {
@@ -78,14 +99,14 @@ pub(crate) async fn wait(mut full: Box<Full>, message: &Message, from: Option<&A
         }
     }
     for (place, _) in places {
-        place.insist(route, message, from, in_vain == IN_VAIN);
+        place.insist(route, message.clone(), from, in_vain == IN_VAIN);
     }
 }
 
 /// The same where nobody can wait.
 pub(crate) fn deliver_now(route: &Route, message: &Message, from: Option<&Arc<Principal>>) {
     for place in places(route) {
-        place.insist(route, message, from, false);
+        place.insist(route, message.clone(), from, false);
     }
 }
 
@@ -98,14 +119,14 @@ pub(crate) fn deliver_to_group(
 ) -> bool {
     match route.groups.iter().position(|group| group.name == *name) {
         Some(group) => {
-            Place::Group(group).insist(route, message, from, false);
+            Place::Group(group).insist(route, message.clone(), from, false);
             true
         }
         None => false,
     }
 }
 
-fn places(route: &Route) -> impl Iterator<Item = Place> {
+fn places(route: &Route) -> impl DoubleEndedIterator<Item = Place> + use<> {
     let plain = (0..route.plain.len()).map(Place::Plain);
     plain.chain((0..route.groups.len()).map(Place::Group))
 }
@@ -118,34 +139,29 @@ enum Place {
 }
 
 impl Place {
+    /// Without room the message comes back.
     fn offer(
         self,
         route: &Route,
-        message: &Message,
+        message: Message,
         from: Option<&Arc<Principal>>,
-    ) -> Option<Fullness> {
+    ) -> Option<(Message, Fullness)> {
         match self {
             Self::Plain(index) => match route.plain[index].offer(message, from) {
-                Offer::Taken | Offer::Gone => None,
-                Offer::Full(fullness) => Some(fullness),
+                Offer::Taken | Offer::Gone(_) => None,
+                Offer::Full(message, fullness) => Some((message, fullness)),
             },
             Self::Group(index) => offer_group(&route.groups[index], message, from)
-                .err()
-                .map(|(_, fullness)| fullness),
+                .map(|(_, message, fullness)| (message, fullness)),
         }
     }
 
-    fn insist(
-        self,
-        route: &Route,
-        message: &Message,
-        from: Option<&Arc<Principal>>,
-        in_vain: bool,
-    ) {
+    fn insist(self, route: &Route, message: Message, from: Option<&Arc<Principal>>, in_vain: bool) {
         match self {
             Self::Plain(index) => route.plain[index].insist(message, from, in_vain),
             Self::Group(index) => {
-                if let Err((member, _)) = offer_group(&route.groups[index], message, from) {
+                let full = offer_group(&route.groups[index], message, from);
+                if let Some((member, message, _)) = full {
                     member.insist(message, from, in_vain);
                 }
             }
@@ -153,26 +169,29 @@ impl Place {
     }
 }
 
-/// Gives a message to the first member that has room, from the one whose turn it is. The error is
-/// one without room, and how they all stand.
+/// Gives a message to the first member that has room, from the one whose turn it is. Without any
+/// the answer is one of them, the message, and how they all stand.
 fn offer_group<'a>(
     group: &'a Group,
-    message: &Message,
+    mut message: Message,
     from: Option<&Arc<Principal>>,
-) -> Result<(), (&'a Arc<Listener>, Fullness)> {
+) -> Option<(&'a Arc<Listener>, Message, Fullness)> {
     let mut full: Option<(&Arc<Listener>, Fullness)> = None;
     for member in group.in_turn() {
         match member.offer(message, from) {
-            Offer::Taken => return Ok(()),
-            Offer::Gone => {}
-            Offer::Full(Fullness { read, stuck }) => match &mut full {
-                None => full = Some((member, Fullness { read, stuck })),
-                Some((_, all)) => {
-                    all.read += read;
-                    all.stuck &= stuck;
+            Offer::Taken => return None,
+            Offer::Gone(back) => message = back,
+            Offer::Full(back, Fullness { read, stuck }) => {
+                message = back;
+                match &mut full {
+                    None => full = Some((member, Fullness { read, stuck })),
+                    Some((_, all)) => {
+                        all.read += read;
+                        all.stuck &= stuck;
+                    }
                 }
-            },
+            }
         }
     }
-    full.map_or(Ok(()), Err)
+    full.map(|(member, fullness)| (member, message, fullness))
 }

@@ -38,9 +38,9 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn new(message: &Message, caller: Option<&Arc<Principal>>) -> Self {
+    fn new(message: Message, caller: Option<&Arc<Principal>>) -> Self {
         Self {
-            message: message.clone(),
+            message,
             caller: caller.cloned(),
         }
     }
@@ -48,17 +48,25 @@ impl Asked {
 
 impl Listener {
     /// Gives it the message if there is room.
-    pub(super) fn offer(&self, message: &Message, caller: Option<&Arc<Principal>>) -> Offer {
+    pub(super) fn offer(
+        &self,
+        message: Message,
+        caller: Option<&Arc<Principal>>,
+    ) -> Offer<Message> {
         match &self.sink {
-            Sink::Messages(queue) => queue.offer(message.clone()),
-            Sink::Calls(queue) => queue.offer(Asked::new(message, caller)),
+            Sink::Messages(queue) => queue.offer(message),
+            Sink::Calls(queue) => match queue.offer(Asked::new(message, caller)) {
+                Offer::Taken => Offer::Taken,
+                Offer::Full(asked, fullness) => Offer::Full(asked.message, fullness),
+                Offer::Gone(asked) => Offer::Gone(asked.message),
+            },
         }
     }
 
     /// Gives it the message, or counts it as lost there.
-    pub(super) fn insist(&self, message: &Message, caller: Option<&Arc<Principal>>, in_vain: bool) {
+    pub(super) fn insist(&self, message: Message, caller: Option<&Arc<Principal>>, in_vain: bool) {
         match &self.sink {
-            Sink::Messages(queue) => queue.insist(message.clone(), in_vain),
+            Sink::Messages(queue) => queue.insist(message, in_vain),
             Sink::Calls(queue) => queue.insist(Asked::new(message, caller), in_vain),
         }
     }

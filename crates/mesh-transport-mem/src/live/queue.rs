@@ -49,15 +49,15 @@ pub(crate) enum End {
     Because(TransportError),
 }
 
-/// What became of an offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Offer {
+/// What became of an offer. What was not taken comes back.
+#[derive(Debug)]
+pub(crate) enum Offer<T> {
     /// It waits for the reader.
     Taken,
     /// There is no room.
-    Full(Fullness),
+    Full(T, Fullness),
     /// The reader is gone.
-    Gone,
+    Gone(T),
 }
 
 /// How a reader without room stands.
@@ -88,16 +88,17 @@ impl<T> Queue<T> {
     }
 
     /// Adds `item` if there is room.
-    pub(crate) fn offer(&self, item: T) -> Offer {
+    pub(crate) fn offer(&self, item: T) -> Offer<T> {
         let mut shared = self.shared.lock();
         if shared.end.is_some() {
-            return Offer::Gone;
+            return Offer::Gone(item);
         }
         if !self.has_room(&mut shared) {
-            return Offer::Full(Fullness {
+            let fullness = Fullness {
                 read: shared.taken - shared.lent as u64,
                 stuck: shared.stuck,
-            });
+            };
+            return Offer::Full(item, fullness);
         }
         let waker = shared.add(item);
         drop(shared);

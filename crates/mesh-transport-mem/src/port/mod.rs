@@ -58,20 +58,16 @@ impl Port {
         let Link {
             broker, principal, ..
         } = &*self.link;
-        let published = broker.publish(Some(principal), &message, false)?;
+        let published = broker.publish(Some(principal), message, false)?;
         if let Some(full) = published.full {
-            self.wait(full, &message).await;
+            self.wait(full).await;
         }
         Ok(published.received)
     }
 
     /// Waits a moment for readers without room. Rare, so its room is not part of every call.
-    fn wait<'a>(
-        &'a self,
-        full: Box<Full>,
-        message: &'a Message,
-    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(wait(full, message, Some(&self.link.principal)))
+    fn wait(&self, full: Box<Full>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(wait(full, Some(&self.link.principal)))
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

@@ -82,6 +82,9 @@ impl Requests for Port {
             access: Arc::clone(&link.access),
         };
         let held = link.attach_listener(listener, operation)?;
+        // Again, in case the permissions were replaced before it had its place.
+        let Listener { filter, group, .. } = &*held.listener;
+        link.access.subscribe(filter, group.as_ref(), operation)?;
         Ok(Incoming::new(Serving {
             responder,
             arrivals: Arrivals::new(held),

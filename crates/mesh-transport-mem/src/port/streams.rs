@@ -35,9 +35,9 @@ impl Streams for Port {
         };
         let appended = broker.keep(stream, &message, append)?;
         if !appended.duplicate {
-            let full = offer(&route, &message, Some(&self.link.principal));
+            let full = offer(&route, message, Some(&self.link.principal));
             if let Some(full) = full {
-                self.wait(full, &message).await;
+                self.wait(full).await;
             }
         }
         Ok(appended)
@@ -71,6 +71,8 @@ impl Streams for Port {
             // The connection ended in between, perhaps before there was a reader to take away.
             link.broker.leave(&stream, &seat);
         }
+        // Again, in case the permissions were replaced before it had its place.
+        link.access.consume(&seat.consumer, shared)?;
         Ok(Incoming::new(reading))
     }
 }

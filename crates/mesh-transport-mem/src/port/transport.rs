@@ -36,11 +36,11 @@ impl Transport for Port {
         let Link {
             broker, principal, ..
         } = &*self.link;
-        let published = broker.publish(Some(principal), &message, options.require_receiver)?;
+        let published = broker.publish(Some(principal), message, options.require_receiver)?;
         match published.full {
             None => Ok(()),
             Some(full) => {
-                self.wait(full, &message).await;
+                self.wait(full).await;
                 Ok(())
             }
         }
@@ -72,6 +72,9 @@ impl Transport for Port {
             access: Arc::clone(&link.access),
         };
         let held = link.attach_listener(listener, operation)?;
+        // Again, in case the permissions were replaced before it had its place.
+        let Listener { filter, group, .. } = &*held.listener;
+        link.access.subscribe(filter, group.as_ref(), operation)?;
         Ok(Incoming::new(Arrivals::<Message>::new(held)))
     }
 

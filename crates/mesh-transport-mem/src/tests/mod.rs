@@ -1,6 +1,7 @@
 mod clock;
 mod dead;
 mod durable;
+mod lifecycle;
 mod live;
 mod permissions;
 mod requests;

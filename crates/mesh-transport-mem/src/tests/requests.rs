@@ -179,3 +179,21 @@ async fn a_connection_that_closes_fails_its_own_questions() {
     assert_eq!(asked.await, Err(ErrorKind::Closed));
     assert_eq!(tools.broker.statistics().pending_requests, 0);
 }
+
+#[tokio::test]
+async fn reply_addresses_follow_from_the_seed() {
+    let mut replies = Vec::new();
+    for _ in 0..2 {
+        let tools = Tools::new();
+        let mut calls = tools.serve(&tools.server).await;
+        for _ in 0..2 {
+            let mut asked = Box::pin(tools.ask(WAIT));
+            assert!(poll(&mut asked).is_pending());
+            let call = calls.next().await.unwrap().unwrap();
+            replies.push(call.message().reply().unwrap().clone());
+        }
+    }
+    assert_eq!(replies[..2], replies[2..]);
+    assert_ne!(replies[0], replies[1]);
+    assert!(replies[0].as_str().starts_with("_INBOX.mail.n1.vault."));
+}
