@@ -48,7 +48,7 @@ impl Journal {
     }
 
     /// Waits until `enough` of the runs for one event, or until patience ends.
-    pub(crate) async fn wait(&self, id: &EventId, enough: impl Fn(&[Handling]) -> bool) {
+    pub(crate) async fn wait(&self, id: &EventId, enough: impl Fn(&[Handling]) -> bool + Send + Sync) {
         let waiting = async {
             loop {
                 let written = self.written.notified();

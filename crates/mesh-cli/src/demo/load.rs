@@ -26,7 +26,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
 /// Reads and resolves the mesh.
 pub(crate) fn mesh(file: Option<&Path>) -> Result<Mesh, DemoError> {
     match file {
-        None => resolve(EXAMPLE, |path| built_in(path)),
+        None => resolve(EXAMPLE, built_in),
         Some(file) => {
             let folder = file.parent().unwrap_or_else(|| Path::new("")).to_owned();
             let name = file.display().to_string();

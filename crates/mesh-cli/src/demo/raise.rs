@@ -61,7 +61,7 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
             continue;
         };
         let (node, module) = (instance.node.clone(), instance.module.clone());
-        let connection = connect(&memory, Principal::Module { node, module }, broken)?;
+        let connection = connect(&memory, &Principal::Module { node, module }, broken)?;
         let manifest = &assigned.manifest;
         let module = Broker::builder(connection)
             .manifest(manifest)
@@ -73,7 +73,7 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
     }
     let mut people = BTreeMap::new();
     for (name, _) in memory.mesh().people() {
-        let connection = connect(&memory, Principal::Person { name: name.clone() }, broken)?;
+        let connection = connect(&memory, &Principal::Person { name: name.clone() }, broken)?;
         people.insert(name.clone(), Broker::builder(connection).build());
     }
     Ok(Raised {
@@ -90,14 +90,14 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
 /// With the rights that follow from the files, and too many where that is to be seen.
 fn connect(
     memory: &InMemoryMesh,
-    principal: Principal,
+    principal: &Principal,
     broken: Option<FlowName>,
 ) -> Result<Connection, DemoError> {
     let connection = memory.connect(principal.clone())?;
     if broken == Some(FlowName::Refused) {
         memory
             .broker()
-            .set_permissions(&principal, &Permissions::everything());
+            .set_permissions(principal, &Permissions::everything());
     }
     Ok(connection)
 }
