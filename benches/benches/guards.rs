@@ -26,33 +26,22 @@ fn main() {
     compare("whole chain, pass", &messages, |chain, message, now| {
         chain.check(message, now).outcome.is_pass()
     });
-    compare(
-        "whole chain, pass, traced",
-        &messages,
-        |chain, message, now| chain.check_traced(message, now).outcome.is_pass(),
-    );
+    compare("whole chain, pass, traced", &messages, |chain, message, now| {
+        chain.check_traced(message, now).outcome.is_pass()
+    });
     let chain = GuardChain::standard(edge()).build();
     refusals("whole chain, drop of a replay", &messages, &chain);
     let mut small = edge();
     small.replay.pool = 1_000;
     let chain = GuardChain::standard(small).build();
-    refusals(
-        "whole chain, drop while the pool is full",
-        &messages,
-        &chain,
-    );
+    refusals("whole chain, drop while the pool is full", &messages, &chain);
 }
 
 /// What a refusal costs, without a baseline: sends the messages again and again at one time.
 fn refusals(name: &str, messages: &[Inbound<'_>], chain: &GuardChain) {
     let report = Comparison::new(name, MESSAGES).run(
         || (),
-        || {
-            messages
-                .iter()
-                .filter(|message| chain.check(message, at(0)).outcome.is_pass())
-                .count()
-        },
+        || messages.iter().filter(|message| chain.check(message, at(0)).outcome.is_pass()).count(),
     );
     println!("{:<44} ours {:>10.1} ns", report.name, report.ours_ns);
 }
@@ -85,10 +74,8 @@ fn compare(
         },
         || {
             let now = next(&ours_time);
-            let passed = messages
-                .iter()
-                .filter(|message| check(&chain, black_box(message), now))
-                .count();
+            let passed =
+                messages.iter().filter(|message| check(&chain, black_box(message), now)).count();
             assert_eq!(passed, messages.len());
         },
     );
@@ -96,19 +83,13 @@ fn compare(
 }
 
 fn at(millis: u64) -> Now {
-    Now {
-        wall: Timestamp::from_millis(0),
-        monotonic: Duration::from_millis(millis),
-    }
+    Now { wall: Timestamp::from_millis(0), monotonic: Duration::from_millis(millis) }
 }
 
 fn edge() -> EdgeGuards {
     let realm = RealmName::new("acme.com").unwrap_or_else(|_| unreachable!());
     let mut guards = EdgeGuards::new(realm, HashSecret::new([9; 16]));
-    let plenty = Quota {
-        burst: NonZeroU32::MAX,
-        per_second: NonZeroU32::MAX,
-    };
+    let plenty = Quota { burst: NonZeroU32::MAX, per_second: NonZeroU32::MAX };
     guards.rate.per_realm = plenty;
     guards.rate.total = Some(plenty);
     guards.policy = Some(Arc::new(PrefixDeny::new(["admin", "sys", "internal"])));
@@ -124,12 +105,8 @@ struct Texts {
 impl Texts {
     fn new() -> Self {
         Self {
-            realms: (0..REALMS)
-                .map(|n| format!("partner-{n}.example.org"))
-                .collect(),
-            ids: (0..MESSAGES)
-                .map(|n| format!("{n:08x}-5c1e-4f7a-9b3d-0123456789ab"))
-                .collect(),
+            realms: (0..REALMS).map(|n| format!("partner-{n}.example.org")).collect(),
+            ids: (0..MESSAGES).map(|n| format!("{n:08x}-5c1e-4f7a-9b3d-0123456789ab")).collect(),
         }
     }
 
@@ -169,10 +146,7 @@ struct Bucket {
 impl Bucket {
     const SIZE: f64 = 4e9;
 
-    const FULL: Self = Self {
-        tokens: Self::SIZE,
-        filled: Duration::ZERO,
-    };
+    const FULL: Self = Self { tokens: Self::SIZE, filled: Duration::ZERO };
 
     fn take(&mut self, now: Duration) -> bool {
         let elapsed = now.saturating_sub(self.filled).as_secs_f64();

@@ -28,16 +28,8 @@ struct Workload {
 }
 
 const WORKLOADS: [Workload; 2] = [
-    Workload {
-        name: "spread",
-        filter: spread_filter,
-        subject: spread_subject,
-    },
-    Workload {
-        name: "mesh",
-        filter: mesh_filter,
-        subject: mesh_subject,
-    },
+    Workload { name: "spread", filter: spread_filter, subject: spread_subject },
+    Workload { name: "mesh", filter: mesh_filter, subject: mesh_subject },
 ];
 
 fn main() -> Result<(), Error> {
@@ -46,10 +38,7 @@ fn main() -> Result<(), Error> {
         && command == "memory"
     {
         let workload = WORKLOADS.iter().find(|workload| workload.name == name);
-        println!(
-            "{}",
-            memory(*workload.ok_or("no such workload")?, count.parse()?)?
-        );
+        println!("{}", memory(*workload.ok_or("no such workload")?, count.parse()?)?);
         return Ok(());
     }
     for workload in WORKLOADS {
@@ -168,24 +157,22 @@ fn run(workload: Workload, count: usize) -> Result<(), Error> {
         trie.add(&filter, value);
     }
     let (mut theirs, mut ours) = (subjects.iter().cycle(), subjects.iter().cycle().skip(500));
-    let report = Comparison::new("    and a plain trie", 500)
-        .rounds(1_000)
-        .run(
-            || {
-                for subject in theirs.by_ref().take(500) {
-                    trie.for_each_match(subject, &mut |value| {
-                        black_box(value);
-                    });
-                }
-            },
-            || {
-                for subject in ours.by_ref().take(500) {
-                    index.for_each_match(subject, |value| {
-                        black_box(value);
-                    });
-                }
-            },
-        );
+    let report = Comparison::new("    and a plain trie", 500).rounds(1_000).run(
+        || {
+            for subject in theirs.by_ref().take(500) {
+                trie.for_each_match(subject, &mut |value| {
+                    black_box(value);
+                });
+            }
+        },
+        || {
+            for subject in ours.by_ref().take(500) {
+                index.for_each_match(subject, |value| {
+                    black_box(value);
+                });
+            }
+        },
+    );
     println!("{report}");
     drop(trie);
     if count >= 100_000 {
@@ -257,9 +244,7 @@ impl Trie {
     }
 
     fn for_each_match(&self, subject: &Subject, visit: &mut impl FnMut(&u32)) {
-        let tokens = subject
-            .tokens()
-            .map(|token| self.tokens.get(token).copied());
+        let tokens = subject.tokens().map(|token| self.tokens.get(token).copied());
         self.root.walk(&tokens.collect::<Vec<_>>(), visit);
     }
 }

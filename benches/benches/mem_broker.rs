@@ -33,11 +33,8 @@ const BUFFER: usize = 1024;
 const MESSAGES: u32 = 200_000;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let bench = Bench { runtime };
     bench.fan("1 to 1", 1, 1);
     bench.fan("1 to 100", 1, 100);
@@ -200,12 +197,8 @@ async fn publish(transport: Arc<dyn Transport>, count: u32, payload: Bytes) {
 
 async fn events(count: u32, payload: Bytes) {
     let broker = InMemoryDurableBroker::new(Arc::new(SystemClock::new()));
-    let controller = Principal::Controller {
-        name: "c1".parse().unwrap(),
-    };
-    let controller = broker
-        .connect(controller, Permissions::everything())
-        .unwrap();
+    let controller = Principal::Controller { name: "c1".parse().unwrap() };
+    let controller = broker.connect(controller, Permissions::everything()).unwrap();
     let topology = Topology::new()
         .with_module(
             &"n1".parse().unwrap(),
@@ -214,35 +207,19 @@ async fn events(count: u32, payload: Bytes) {
         )
         .unwrap();
     let administration = controller.administration().unwrap();
-    administration
-        .assert(&topology, DriftMode::Mend)
-        .await
-        .unwrap();
+    administration.assert(&topology, DriftMode::Mend).await.unwrap();
     let consumer = ConsumerRef::new(StreamName::Events, "n1_audit".parse().unwrap());
     let streams = Arc::clone(controller.streams().unwrap());
-    let mut deliveries = streams
-        .consume(consumer, ConsumeOptions::default())
-        .await
-        .unwrap();
+    let mut deliveries = streams.consume(consumer, ConsumeOptions::default()).await.unwrap();
     let reading = tokio::spawn(async move {
         for _ in 0..count {
-            deliveries
-                .next()
-                .await
-                .unwrap()
-                .unwrap()
-                .ack()
-                .await
-                .unwrap();
+            deliveries.next().await.unwrap().unwrap().ack().await.unwrap();
         }
     });
     let subject = Subject::new("mesh.events.mail.sent").unwrap();
     for _ in 0..count {
         let message = Message::new(subject.clone(), payload.clone());
-        streams
-            .append(message, AppendOptions::default())
-            .await
-            .unwrap();
+        streams.append(message, AppendOptions::default()).await.unwrap();
     }
     reading.await.unwrap();
 }
@@ -254,10 +231,7 @@ fn durable() -> Connection {
 }
 
 fn principal() -> Principal {
-    Principal::Module {
-        node: "n1".parse().unwrap(),
-        module: "mail".parse().unwrap(),
-    }
+    Principal::Module { node: "n1".parse().unwrap(), module: "mail".parse().unwrap() }
 }
 
 async fn listen(connection: &Connection, filter: &str, buffer: usize) -> Subscription {
@@ -266,9 +240,5 @@ async fn listen(connection: &Connection, filter: &str, buffer: usize) -> Subscri
         ..SubscribeOptions::default()
     };
     let filter = Filter::new(filter).unwrap();
-    connection
-        .transport()
-        .subscribe(filter, options)
-        .await
-        .unwrap()
+    connection.transport().subscribe(filter, options).await.unwrap()
 }

@@ -45,16 +45,12 @@ fn main() {
         compare("decode, own, encode", &serde, &|| {
             times(&|| through_ours(black_box(bytes), true).len())
         });
-        compare(
-            "decode",
-            &|| times(&|| read_serde(black_box(bytes)).msg_id.len()),
-            &|| {
-                times(&|| match decode(black_box(bytes), DEFAULT_MAX_BYTES) {
-                    Ok(Decoded::MxEnv(e)) => e.msg_id.map_or(0, |id| id.len()),
-                    _ => 0,
-                })
-            },
-        );
+        compare("decode", &|| times(&|| read_serde(black_box(bytes)).msg_id.len()), &|| {
+            times(&|| match decode(black_box(bytes), DEFAULT_MAX_BYTES) {
+                Ok(Decoded::MxEnv(e)) => e.msg_id.map_or(0, |id| id.len()),
+                _ => 0,
+            })
+        });
         let unchecked = || {
             times(&|| {
                 let typed: Typed = serde_json::from_slice(black_box(bytes)).expect("good");
@@ -93,9 +89,7 @@ fn message(size: usize) -> String {
 
 fn through_ours(bytes: &[u8], own: bool) -> Vec<u8> {
     let decoded = decode(bytes, DEFAULT_MAX_BYTES).expect("a good envelope");
-    let Decoded::MxEnv(envelope) = decoded else {
-        unreachable!("MXENV/1")
-    };
+    let Decoded::MxEnv(envelope) = decoded else { unreachable!("MXENV/1") };
     if own {
         envelope.into_owned().encode().expect("all fields")
     } else {

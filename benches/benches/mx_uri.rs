@@ -16,22 +16,10 @@ const ITEMS: u32 = 20_000;
 
 fn main() {
     let cases = [
-        (
-            "uri compact",
-            "matrix://flowpad-demo.tab-01/project/daemon.project.accepts.scan",
-        ),
-        (
-            "uri compact, no mount",
-            "matrix://acme.com/stock.accepts.count",
-        ),
-        (
-            "uri segmented",
-            "matrix://flowpad-demo.tab-01/project/-/daemon/project/accepts/scan",
-        ),
-        (
-            "uri with an escape",
-            "matrix://acme.com/a%2Db/daemon.project.accepts.scan",
-        ),
+        ("uri compact", "matrix://flowpad-demo.tab-01/project/daemon.project.accepts.scan"),
+        ("uri compact, no mount", "matrix://acme.com/stock.accepts.count"),
+        ("uri segmented", "matrix://flowpad-demo.tab-01/project/-/daemon/project/accepts/scan"),
+        ("uri with an escape", "matrix://acme.com/a%2Db/daemon.project.accepts.scan"),
     ];
     for (name, text) in cases {
         assert!(Uri::parse(text).is_ok() && MxUri::parse(text).is_ok());

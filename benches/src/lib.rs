@@ -42,11 +42,7 @@ impl Comparison {
     /// A comparison of work that handles `items` items each time it is called.
     #[must_use]
     pub fn new(name: impl Into<String>, items: u32) -> Self {
-        Self {
-            name: name.into(),
-            items,
-            rounds: 21,
-        }
+        Self { name: name.into(), items, rounds: 21 }
     }
 
     /// How many rounds to take, after one that does not count. 21 unless told.
@@ -76,10 +72,8 @@ impl Comparison {
             }
         }
         let per_item = |d: Duration| d.as_secs_f64() * 1e9 / f64::from(self.items.max(1));
-        let ratios: Vec<f64> = pairs
-            .iter()
-            .map(|(a, b)| b.as_secs_f64() / a.as_secs_f64())
-            .collect();
+        let ratios: Vec<f64> =
+            pairs.iter().map(|(a, b)| b.as_secs_f64() / a.as_secs_f64()).collect();
         Report {
             name: self.name.clone(),
             baseline_ns: median(pairs.iter().map(|(a, _)| per_item(*a)).collect()),

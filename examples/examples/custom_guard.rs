@@ -40,10 +40,7 @@ impl Guard for MaxSize {
 fn main() -> Result<(), Box<dyn Error>> {
     // In earnest these are 16 random bytes, and the time comes from a clock.
     let secret = HashSecret::new(*b"not so secret :)");
-    let now = Now {
-        wall: Timestamp::from_millis(1_750_000_000_000),
-        monotonic: Duration::ZERO,
-    };
+    let now = Now { wall: Timestamp::from_millis(1_750_000_000_000), monotonic: Duration::ZERO };
     let chain = GuardChain::standard(EdgeGuards::new(RealmName::new("acme.com")?, secret))
         .enforce(MaxSize { bytes: 65_536 })
         .build();

@@ -16,10 +16,7 @@ const AUDIT: &str = "name = 'audit'\nversion = '1'\nconsumes = ['mail.*']\n
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let node = "n1".parse()?;
-    let manifests = [
-        ModuleManifest::parse("mail", MAIL)?,
-        ModuleManifest::parse("audit", AUDIT)?,
-    ];
+    let manifests = [ModuleManifest::parse("mail", MAIL)?, ModuleManifest::parse("audit", AUDIT)?];
     let mesh = InMemoryMesh::raise(Mesh::on_one_node(&node, manifests)?).await?;
     let mail = Broker::builder(mesh.module(&node, &"mail".parse()?)?).build();
     let audit = Broker::builder(mesh.module(&node, &"audit".parse()?)?)
@@ -33,15 +30,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             async move { Ok(seen.send(event.decode::<String>()?).await?) }
         })
         .await?;
-    audit
-        .handle("count", |_| async { Ok::<_, ToolFailure>(1) })
-        .await?;
+    audit.handle("count", |_| async { Ok::<_, ToolFailure>(1) }).await?;
 
     mail.publish("sent", "a letter to bob").await?;
-    println!(
-        "audit heard of {}",
-        heard.recv().await.ok_or("nothing came")?
-    );
+    println!("audit heard of {}", heard.recv().await.ok_or("nothing came")?);
     let count: u32 = mail.request(("audit", "count"), &()).await?;
     println!("audit counts {count}");
     Ok(())

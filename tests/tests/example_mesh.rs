@@ -1,11 +1,7 @@
 //! The example mesh is one that the program accepts, that its schemas describe, and that has what a
 //! demonstration needs.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "helpers of tests fail the test"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,56 +38,30 @@ fn the_example_mesh_has_something_of_everything() {
     let module = |name: &str| ModuleName::new(name).unwrap();
     let tool = |text: &str| text.parse::<ToolRef>().unwrap();
     assert_eq!(mesh.nodes().len(), 2);
-    assert_eq!(
-        mesh.modules()
-            .filter(|module| !module.nodes.is_empty())
-            .count(),
-        3
-    );
+    assert_eq!(mesh.modules().filter(|module| !module.nodes.is_empty()).count(), 3);
 
     let reversed = EventName::new("entry.reversed").unwrap();
     let ledger = module("ledger");
-    let consumers: Vec<String> = mesh
-        .consumers_of(&ledger, &reversed)
-        .map(|consumer| consumer.to_string())
-        .collect();
-    assert_eq!(
-        consumers,
-        ["audit on north", "mail on north", "mail on south"]
-    );
+    let consumers: Vec<String> =
+        mesh.consumers_of(&ledger, &reversed).map(|consumer| consumer.to_string()).collect();
+    assert_eq!(consumers, ["audit on north", "mail on north", "mail on south"]);
 
-    let audit = Principal::Module {
-        node: "north".parse().unwrap(),
-        module: module("audit"),
-    };
-    let mail = Principal::Module {
-        node: "north".parse().unwrap(),
-        module: module("mail"),
-    };
+    let audit = Principal::Module { node: "north".parse().unwrap(), module: module("audit") };
+    let mail = Principal::Module { node: "north".parse().unwrap(), module: module("mail") };
     assert!(mesh.may_call(&audit, &tool("ledger.balance")));
     assert!(!mesh.may_call(&mail, &tool("ledger.balance")));
     assert!(mesh.may_call(&audit, &tool("vault.open")), "granted");
     assert!(!mesh.is_served(&tool("vault.open")), "and nobody answers");
 
-    let person = |name: &str| Principal::Person {
-        name: name.parse().unwrap(),
-    };
+    let person = |name: &str| Principal::Person { name: name.parse().unwrap() };
     assert!(mesh.may_call(&person("alice"), &tool("ledger.post")));
     assert!(!mesh.may_call(&person("alice"), &tool("ledger.provision_grant")));
     assert!(mesh.may_call(&person("bob"), &tool("ledger.balance")));
     assert!(!mesh.may_call(&person("bob"), &tool("ledger.post")));
     assert!(!mesh.may_call(&person("mallory"), &tool("mail.send")));
 
-    let kinds: Vec<&ProblemKind> = mesh
-        .warnings()
-        .iter()
-        .map(|warning| &warning.kind)
-        .collect();
-    assert_eq!(
-        kinds,
-        [&ProblemKind::Nowhere, &ProblemKind::NobodyServes],
-        "and nothing else"
-    );
+    let kinds: Vec<&ProblemKind> = mesh.warnings().iter().map(|warning| &warning.kind).collect();
+    assert_eq!(kinds, [&ProblemKind::Nowhere, &ProblemKind::NobodyServes], "and nothing else");
 }
 
 #[test]
@@ -105,10 +75,7 @@ fn the_example_files_are_what_the_schemas_describe() {
     };
     check(&schema("mesh"), "crates/mesh-cli/example/mesh.toml");
     for name in ["audit", "ledger", "mail", "vault"] {
-        check(
-            &schema("module"),
-            &format!("crates/mesh-cli/example/modules/{name}.toml"),
-        );
+        check(&schema("module"), &format!("crates/mesh-cli/example/modules/{name}.toml"));
     }
     let wrong = serde_json::json!({"name": 5, "tools": [{"name": "a", "x": 1}]});
     assert_eq!(
@@ -142,11 +109,7 @@ fn mistakes(schema: &Value, value: &Value, path: &str) -> Vec<String> {
         found.push(format!("{path}: empty"));
     }
     for item in value.as_array().into_iter().flatten().enumerate() {
-        found.extend(mistakes(
-            &schema["items"],
-            item.1,
-            &format!("{path}[{}]", item.0),
-        ));
+        found.extend(mistakes(&schema["items"], item.1, &format!("{path}[{}]", item.0)));
     }
     for name in schema["required"].as_array().into_iter().flatten() {
         if value.get(name.as_str().unwrap()).is_none() {

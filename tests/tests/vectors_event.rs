@@ -3,11 +3,7 @@
 //! Strict: every file of the two directories is read, every key of a vector is known, every vector
 //! says what is expected of it, and names are not used twice.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "helpers of tests fail the test"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
 use std::collections::HashSet;
 use std::fs;
@@ -86,10 +82,7 @@ impl Vector for Message {
         Ok(ReadEvent {
             id: event.id().to_string(),
             publish_id: event.publish_id(),
-            headers: headers
-                .into_iter()
-                .map(|(name, value)| (name.into_owned(), value))
-                .collect(),
+            headers: headers.into_iter().map(|(name, value)| (name.into_owned(), value)).collect(),
             body: event.data().as_str().to_owned(),
             structured: String::from_utf8(structured.to_vec()).unwrap(),
         })
@@ -139,27 +132,25 @@ impl Vector for CredentialText {
     type Value = ReadCredential;
 
     fn run(self) -> Result<ReadCredential, String> {
-        Ok(
-            match Document::parse(&self.document).map_err(|e| e.to_string())? {
-                Document::Bootstrap(bootstrap) => ReadCredential::of(bootstrap.url()),
-                Document::Scoped(credential) => {
-                    let again = credential.to_document().unwrap();
-                    let again = Document::parse(again.expose());
-                    assert_eq!(again, Ok(Document::Scoped(credential.clone())));
-                    let (what, which) = credential.principal().inbox_tokens();
-                    ReadCredential {
-                        principal: Some(credential.principal().to_string()),
-                        inbox: Some((what.to_owned(), which.to_owned())),
-                        fingerprints: credential
-                            .fingerprints()
-                            .iter()
-                            .map(ToString::to_string)
-                            .collect(),
-                        ..ReadCredential::of(credential.url())
-                    }
+        Ok(match Document::parse(&self.document).map_err(|e| e.to_string())? {
+            Document::Bootstrap(bootstrap) => ReadCredential::of(bootstrap.url()),
+            Document::Scoped(credential) => {
+                let again = credential.to_document().unwrap();
+                let again = Document::parse(again.expose());
+                assert_eq!(again, Ok(Document::Scoped(credential.clone())));
+                let (what, which) = credential.principal().inbox_tokens();
+                ReadCredential {
+                    principal: Some(credential.principal().to_string()),
+                    inbox: Some((what.to_owned(), which.to_owned())),
+                    fingerprints: credential
+                        .fingerprints()
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect(),
+                    ..ReadCredential::of(credential.url())
                 }
-            },
-        )
+            }
+        })
     }
 }
 
@@ -193,11 +184,7 @@ impl Vector for TokenText {
             secret: token.secret().expose().to_owned(),
             node: token.node().to_string(),
             url: token.url().to_string(),
-            fingerprints: token
-                .fingerprints()
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            fingerprints: token.fingerprints().iter().map(ToString::to_string).collect(),
             controller_key: token.controller_key().to_string(),
         })
     }
@@ -212,26 +199,15 @@ fn run<T: Vector>(path: &Path) -> Vec<String> {
     assert!(!file.vectors.is_empty(), "{} has no vector", path.display());
     let mut names = HashSet::new();
     let mut wrong = Vec::new();
-    for Named {
-        name,
-        given,
-        expect,
-    } in file.vectors
-    {
-        assert!(
-            names.insert(name.clone()),
-            "{}: {name} twice",
-            path.display()
-        );
+    for Named { name, given, expect } in file.vectors {
+        assert!(names.insert(name.clone()), "{}: {name} twice", path.display());
         let found = given.run();
         let expected = match expect {
             Expected::Value(value) => Ok(value),
             Expected::Error(error) => Err(error),
         };
         if found != expected {
-            wrong.push(format!(
-                "{name}\n  expected {expected:?}\n  found    {found:?}"
-            ));
+            wrong.push(format!("{name}\n  expected {expected:?}\n  found    {found:?}"));
         }
     }
     wrong
@@ -242,9 +218,7 @@ type Runner<'a> = (&'a str, fn(&Path) -> Vec<String>);
 
 /// Runs every file of a directory with the runner of its name.
 fn run_directory(directory: &str, runners: &[Runner<'_>]) {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("vectors")
-        .join(directory);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(directory);
     let mut found: Vec<_> = fs::read_dir(&directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -252,10 +226,7 @@ fn run_directory(directory: &str, runners: &[Runner<'_>]) {
     found.sort();
     let mut known: Vec<_> = runners.iter().map(|(name, _)| *name).collect();
     known.sort_unstable();
-    assert_eq!(
-        found, known,
-        "each file has a runner and each runner a file"
-    );
+    assert_eq!(found, known, "each file has a runner and each runner a file");
     let run = |(name, run): &Runner<'_>| run(&directory.join(name));
     let wrong: Vec<String> = runners.iter().flat_map(run).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -297,13 +268,7 @@ fn a_vector_with_an_unknown_key_or_no_expectation_is_refused() {
     assert!(!parse(format!(
         r#"{{"name":"a","given":{given},"expect":{{"value":{{"url":"mem:","x":1}}}}}}"#
     )));
-    assert!(!parse(format!(
-        r#"{{"name":"a","given":{given},"expect":{{}}}}"#
-    )));
-    assert!(!parse(format!(
-        r#"{{"name":"a","given":{given},"expect":{{"error":"x"}},"x":1}}"#
-    )));
-    assert!(!parse(
-        r#"{"name":"a","given":{"x":1},"expect":{"error":"x"}}"#.to_owned()
-    ));
+    assert!(!parse(format!(r#"{{"name":"a","given":{given},"expect":{{}}}}"#)));
+    assert!(!parse(format!(r#"{{"name":"a","given":{given},"expect":{{"error":"x"}},"x":1}}"#)));
+    assert!(!parse(r#"{"name":"a","given":{"x":1},"expect":{"error":"x"}}"#.to_owned()));
 }

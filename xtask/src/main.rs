@@ -1,9 +1,5 @@
 //! Tasks of this workspace: `cargo xtask <verb>`. Without a verb it lists them.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "what a task prints is its result"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a task prints is its result")]
 
 mod checks;
 mod run;
@@ -22,51 +18,19 @@ const VERBS: &[(&str, &str, Task)] = &[
         "set up what the tests need, then run them all: suites, documentation, examples",
         test::run,
     ),
-    (
-        "examples",
-        "run each example and compare what it prints",
-        test::examples::run,
-    ),
-    (
-        "fmt",
-        "check the formatting (cargo fmt --all mends it)",
-        checks::cargo::fmt,
-    ),
-    (
-        "clippy",
-        "lint every target, warnings denied",
-        checks::cargo::clippy,
-    ),
-    (
-        "docs",
-        "build the documentation, warnings denied",
-        checks::cargo::docs,
-    ),
-    (
-        "deny",
-        "check bans, licences and sources of every dependency",
-        checks::cargo::deny,
-    ),
-    (
-        "lines",
-        "find source files of more than 400 lines",
-        checks::lines::run,
-    ),
+    ("examples", "run each example and compare what it prints", test::examples::run),
+    ("fmt", "check the formatting (cargo fmt --all mends it)", checks::cargo::fmt),
+    ("clippy", "lint every target, warnings denied", checks::cargo::clippy),
+    ("docs", "build the documentation, warnings denied", checks::cargo::docs),
+    ("deny", "check bans, licences and sources of every dependency", checks::cargo::deny),
+    ("lines", "find source files of more than 400 lines", checks::lines::run),
     (
         "purity",
         "check that mesh-core is pure and that crates depend inwards only",
         checks::purity::run,
     ),
-    (
-        "metadata",
-        "check that each crate can be published",
-        checks::publishing::run,
-    ),
-    (
-        "bench",
-        "run the benchmarks: all, or those named",
-        checks::cargo::bench,
-    ),
+    ("metadata", "check that each crate can be published", checks::publishing::run),
+    ("bench", "run the benchmarks: all, or those named", checks::cargo::bench),
 ];
 
 fn main() -> ExitCode {

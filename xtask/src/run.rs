@@ -76,11 +76,7 @@ impl Workspace {
             .envs(variables.iter().copied())
             .status()
             .map_err(|error| Failure::new(format!("{line}: {error}")))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(Failure::new(format!("{line}: {status}")))
-        }
+        if status.success() { Ok(()) } else { Err(Failure::new(format!("{line}: {status}"))) }
     }
 
     /// Runs cargo and answers what it wrote to standard output.
@@ -105,10 +101,7 @@ impl Workspace {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.cargo);
-        command
-            .args(arguments)
-            .current_dir(&self.root)
-            .stdin(Stdio::null());
+        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
         // Set by the cargo that runs this program; they are not for the one that it runs.
         for (name, _) in env::vars_os() {
             let ours = name.to_string_lossy();

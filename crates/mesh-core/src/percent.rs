@@ -61,11 +61,7 @@ pub(crate) fn raw_offset(text: &str, decoded: usize) -> usize {
     let bytes = text.as_bytes();
     let mut offset = 0;
     for _ in 0..decoded {
-        offset += if bytes.get(offset) == Some(&b'%') {
-            3
-        } else {
-            1
-        };
+        offset += if bytes.get(offset) == Some(&b'%') { 3 } else { 1 };
     }
     offset.min(bytes.len())
 }

@@ -146,9 +146,7 @@ impl BrokerBuilder {
     pub fn build(self) -> Broker {
         let clock = Arc::clone(self.connection.clock());
         Broker(Arc::new(Inner {
-            handled: self
-                .handled
-                .unwrap_or_else(|| Arc::new(MemoryHandled::new(clock))),
+            handled: self.handled.unwrap_or_else(|| Arc::new(MemoryHandled::new(clock))),
             ids: Ids::new(self.seed),
             connection: self.connection,
             settings: self.settings,
@@ -161,9 +159,7 @@ impl BrokerBuilder {
 
 impl fmt::Debug for Broker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Broker")
-            .field("principal", self.principal())
-            .finish_non_exhaustive()
+        f.debug_struct("Broker").field("principal", self.principal()).finish_non_exhaustive()
     }
 }
 

@@ -33,9 +33,7 @@ impl Broker {
             closed.finished += drained.finished;
             closed.released += drained.released;
         }
-        let left = until
-            .saturating_sub(clock.monotonic())
-            .max(Duration::from_millis(100));
+        let left = until.saturating_sub(clock.monotonic()).max(Duration::from_millis(100));
         let report = self.0.connection.transport().close(left).await;
         Closed {
             finished: closed.finished + report.finished,

@@ -115,11 +115,7 @@ impl Dispatcher {
             registered.as_mut().enable();
             let found: Vec<_> = {
                 let handlers = self.handlers.read();
-                handlers
-                    .iter()
-                    .filter(|(pattern, _)| pattern.matches(&key))
-                    .cloned()
-                    .collect()
+                handlers.iter().filter(|(pattern, _)| pattern.matches(&key)).cloned().collect()
             };
             if !found.is_empty() {
                 return Some(found);
@@ -145,12 +141,7 @@ impl Dispatcher {
         };
         // Of two copies in hand at a time the second waits, and then finds it handled.
         let _turn = self.in_hand.take(key.clone()).await;
-        match self
-            .handled
-            .look_up(&key)
-            .await
-            .map_err(HandlerError::retry)?
-        {
+        match self.handled.look_up(&key).await.map_err(HandlerError::retry)? {
             Handled::Yes => return Ok(()),
             Handled::No => {}
         }
@@ -191,17 +182,9 @@ fn received(delivery: &Delivery) -> Result<ReceivedEvent, Reason> {
     };
     let event = Event::decode(message.headers().iter(), message.payload().clone())
         .map_err(|error| undecodable(&error))?;
-    event
-        .verify_source(&module)
-        .map_err(|error| Reason::unverifiable(error.to_string()))?;
+    event.verify_source(&module).map_err(|error| Reason::unverifiable(error.to_string()))?;
     let attempt = delivery.info().attempt;
-    Ok(ReceivedEvent {
-        module,
-        name,
-        event,
-        attempt,
-        replayed,
-    })
+    Ok(ReceivedEvent { module, name, event, attempt, replayed })
 }
 
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -209,8 +192,5 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned());
-    format!(
-        "the handler panicked: {}",
-        text.unwrap_or_else(|| "no message".to_owned())
-    )
+    format!("the handler panicked: {}", text.unwrap_or_else(|| "no message".to_owned()))
 }

@@ -27,10 +27,7 @@ impl ReceivedEvent {
     /// # Errors
     /// A [`HandlerError`] that rejects: another try would not change the data.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, HandlerError> {
-        self.event
-            .data()
-            .decode()
-            .map_err(|error| HandlerError::reject(format!("data: {error}")))
+        self.event.data().decode().map_err(|error| HandlerError::reject(format!("data: {error}")))
     }
 }
 
@@ -54,28 +51,19 @@ impl HandlerError {
     /// Try again, after the wait of the [`RetryPolicy`](crate::RetryPolicy).
     #[must_use]
     pub fn retry(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            outcome: Outcome::Retry { after: None },
-        }
+        Self { message: message.into(), outcome: Outcome::Retry { after: None } }
     }
 
     /// Try again after this wait.
     #[must_use]
     pub fn retry_after(message: impl Into<String>, wait: Duration) -> Self {
-        Self {
-            message: message.into(),
-            outcome: Outcome::Retry { after: Some(wait) },
-        }
+        Self { message: message.into(), outcome: Outcome::Retry { after: Some(wait) } }
     }
 
     /// Don't try again: to the dead letters.
     #[must_use]
     pub fn reject(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            outcome: Outcome::Reject,
-        }
+        Self { message: message.into(), outcome: Outcome::Reject }
     }
 
     /// Whether another try is wanted.

@@ -77,12 +77,7 @@ impl MemoryHandled {
     /// an event that then came again would be handled again, as at-least-once allows.
     #[must_use]
     pub fn with_bounds(clock: Arc<dyn Clock>, capacity: usize, window: Duration) -> Self {
-        Self {
-            clock,
-            capacity: capacity.max(1),
-            window,
-            state: Mutex::default(),
-        }
+        Self { clock, capacity: capacity.max(1), window, state: Mutex::default() }
     }
 
     /// How many it remembers now.
@@ -119,12 +114,7 @@ impl State {
 impl HandledStore for MemoryHandled {
     async fn look_up(&self, key: &HandledKey) -> Result<Handled, String> {
         let now = self.clock.monotonic();
-        let known = self
-            .state
-            .lock()
-            .until
-            .get(key)
-            .is_some_and(|until| *until > now);
+        let known = self.state.lock().until.get(key).is_some_and(|until| *until > now);
         Ok(if known { Handled::Yes } else { Handled::No })
     }
 

@@ -11,9 +11,7 @@ pub(crate) struct Ids(Mutex<StdRng>);
 
 impl Ids {
     pub(crate) fn new(seed: Option<u64>) -> Self {
-        Self(Mutex::new(
-            seed.map_or_else(StdRng::from_os_rng, StdRng::seed_from_u64),
-        ))
+        Self(Mutex::new(seed.map_or_else(StdRng::from_os_rng, StdRng::seed_from_u64)))
     }
 
     /// A UUIDv7.

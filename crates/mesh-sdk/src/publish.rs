@@ -24,11 +24,7 @@ impl Emission {
     /// An event of this name.
     #[must_use]
     pub fn new(event: EventName) -> Self {
-        Self {
-            event,
-            schema: None,
-            causation: None,
-        }
+        Self { event, schema: None, causation: None }
     }
 
     /// With the version of the data's shape.
@@ -87,11 +83,8 @@ impl Broker {
         let emission = event.try_into()?;
         let data = JsonText::from_value(data)?;
         let (node, module) = self.module()?;
-        let subject = MeshSubject::Event {
-            module: module.clone(),
-            event: emission.event,
-        }
-        .to_subject()?;
+        let subject =
+            MeshSubject::Event { module: module.clone(), event: emission.event }.to_subject()?;
         let now = self.0.connection.clock().now();
         let id = self.0.ids.next(now);
         let mut event = Event::new(id.clone(), module.clone(), node.clone(), now, data);
@@ -105,10 +98,7 @@ impl Broker {
         let message =
             Message::new(subject, event.data().as_bytes().clone()).with_headers(headers(&event)?);
         let appended = self.append(message, publish_id).await?;
-        Ok(Published {
-            id,
-            sequence: appended.sequence,
-        })
+        Ok(Published { id, sequence: appended.sequence })
     }
 
     async fn append(&self, message: Message, id: PublishId) -> Result<Appended, PublishError> {
@@ -119,11 +109,8 @@ impl Broker {
         loop {
             attempt += 1;
             let left = deadline.saturating_sub(clock.monotonic());
-            let options = AppendOptions {
-                id: Some(id.clone()),
-                timeout: left,
-                ..AppendOptions::default()
-            };
+            let options =
+                AppendOptions { id: Some(id.clone()), timeout: left, ..AppendOptions::default() };
             match streams.append(message.clone(), options).await {
                 Ok(appended) if appended.duplicate && attempt == 1 => {
                     return Err(PublishError::IdTaken { id: id.to_string() });

@@ -25,11 +25,7 @@ impl ToolRequest {
     /// The tool `tool` of `module`, with 30 s to answer.
     #[must_use]
     pub fn new(module: ModuleName, tool: ToolName) -> Self {
-        Self {
-            module,
-            tool,
-            timeout: Duration::from_secs(30),
-        }
+        Self { module, tool, timeout: Duration::from_secs(30) }
     }
 
     /// How long to wait for the answer.
@@ -60,17 +56,9 @@ impl Broker {
         I: Serialize + ?Sized + Sync,
         O: DeserializeOwned,
     {
-        let ToolRequest {
-            module,
-            tool,
-            timeout,
-        } = tool.try_into()?;
+        let ToolRequest { module, tool, timeout } = tool.try_into()?;
         let input = JsonText::from_value(input).map_err(RequestError::Input)?;
-        let subject = MeshSubject::Tool {
-            module: module.clone(),
-            tool,
-        }
-        .to_subject()?;
+        let subject = MeshSubject::Tool { module: module.clone(), tool }.to_subject()?;
         let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         let mut message = Message::new(subject, input.into_bytes())
             .with_header(names::CONTENT_TYPE, HeaderValue::json())
@@ -79,14 +67,8 @@ impl Broker {
             message =
                 message.with_header(names::CAUSATION_ID, HeaderValue::new(cause.to_header())?);
         }
-        let requests = self
-            .0
-            .connection
-            .requests()
-            .map_err(RequestError::Transport)?;
-        let answer = requests
-            .request(Responder::Module(module), message, timeout)
-            .await?;
+        let requests = self.0.connection.requests().map_err(RequestError::Transport)?;
+        let answer = requests.request(Responder::Module(module), message, timeout).await?;
         if let Some(failure) = ToolFailure::decode(answer.headers(), answer.payload()) {
             return Err(RequestError::Tool(failure));
         }

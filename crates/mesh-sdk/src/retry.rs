@@ -14,10 +14,7 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self {
-            first: Duration::from_secs(1),
-            longest: Duration::from_secs(60),
-        }
+        Self { first: Duration::from_secs(1), longest: Duration::from_secs(60) }
     }
 }
 

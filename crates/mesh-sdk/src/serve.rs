@@ -44,11 +44,8 @@ impl Broker {
     {
         let tool = tool.try_into()?;
         let (_, module) = self.module()?;
-        let subject = MeshSubject::Tool {
-            module: module.clone(),
-            tool: tool.clone(),
-        }
-        .to_subject()?;
+        let subject =
+            MeshSubject::Tool { module: module.clone(), tool: tool.clone() }.to_subject()?;
         let calls = self
             .0
             .connection
@@ -105,14 +102,8 @@ async fn run(handler: &Serving, call: &Call) -> Result<JsonText, ToolFailure> {
         .and_then(|text| text.parse().ok())
         .map(Duration::from_millis);
     let name = event::CAUSATION_ID;
-    let cause = headers
-        .value(name)
-        .and_then(|value| EventId::from_header(name, value).ok());
-    let handling = handler(ToolCall {
-        input,
-        caller: call.caller().cloned(),
-        time_left,
-    });
+    let cause = headers.value(name).and_then(|value| EventId::from_header(name, value).ok());
+    let handling = handler(ToolCall { input, caller: call.caller().cloned(), time_left });
     AssertUnwindSafe(caused_by(cause, handling))
         .catch_unwind()
         .await

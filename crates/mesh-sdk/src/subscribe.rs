@@ -33,20 +33,10 @@ impl Broker {
         W: Future<Output = Result<(), HandlerError>> + Send + 'static,
     {
         let pattern = pattern.try_into()?;
-        if !self
-            .0
-            .settings
-            .consumes
-            .iter()
-            .any(|consumed| consumed.contains(&pattern))
-        {
+        if !self.0.settings.consumes.iter().any(|consumed| consumed.contains(&pattern)) {
             return Err(SubscribeError::NotConsumed { pattern });
         }
-        let dispatcher = self
-            .0
-            .dispatcher
-            .get_or_try_init(|| self.start_consuming())
-            .await?;
+        let dispatcher = self.0.dispatcher.get_or_try_init(|| self.start_consuming()).await?;
         dispatcher.register(pattern, Arc::new(move |event| handler(event).boxed()));
         Ok(())
     }
@@ -56,16 +46,8 @@ impl Broker {
         let name = ConsumerName::of_module(node, module);
         let patterns = self.arriving(&name)?;
         let consumer = ConsumerRef::new(StreamName::Events, name.clone());
-        let options = ConsumeOptions {
-            patterns,
-            ..ConsumeOptions::default()
-        };
-        let deliveries = self
-            .0
-            .connection
-            .streams()?
-            .consume(consumer, options)
-            .await?;
+        let options = ConsumeOptions { patterns, ..ConsumeOptions::default() };
+        let deliveries = self.0.connection.streams()?.consume(consumer, options).await?;
         let dispatcher = Arc::new(Dispatcher::new(
             Arc::clone(self.0.connection.clock()),
             Arc::clone(&self.0.handled),

@@ -96,55 +96,41 @@ pub fn header(name: &str, value: &str) -> (HeaderName, HeaderValue) {
 #[track_caller]
 #[must_use]
 pub fn module(node_name: &str, module: &str) -> Principal {
-    Principal::Module {
-        node: node(node_name),
-        module: module_name(module),
-    }
+    Principal::Module { node: node(node_name), module: module_name(module) }
 }
 
 /// The host of a node.
 #[track_caller]
 #[must_use]
 pub fn host(node_name: &str) -> Principal {
-    Principal::Host {
-        node: node(node_name),
-    }
+    Principal::Host { node: node(node_name) }
 }
 
 /// The builder on a node.
 #[track_caller]
 #[must_use]
 pub fn builder(node_name: &str) -> Principal {
-    Principal::Builder {
-        node: node(node_name),
-    }
+    Principal::Builder { node: node(node_name) }
 }
 
 /// A person.
 #[track_caller]
 #[must_use]
 pub fn person(name: &str) -> Principal {
-    Principal::Person {
-        name: valid(PersonName::new(name), name),
-    }
+    Principal::Person { name: valid(PersonName::new(name), name) }
 }
 
 /// The controller, instance `c1`.
 #[must_use]
 pub fn controller() -> Principal {
-    Principal::Controller {
-        name: valid(InstanceName::new("c1"), "c1"),
-    }
+    Principal::Controller { name: valid(InstanceName::new("c1"), "c1") }
 }
 
 /// The subject of a module's event.
 #[track_caller]
 #[must_use]
 pub fn event(module: &str, event: &str) -> Subject {
-    let subject = MeshSubject::Event {
-        module: module_name(module),
-        event: event_name(event),
-    };
+    let subject = MeshSubject::Event { module: module_name(module), event: event_name(event) };
     valid(subject.to_subject(), event)
 }
 
@@ -152,10 +138,7 @@ pub fn event(module: &str, event: &str) -> Subject {
 #[track_caller]
 #[must_use]
 pub fn tool(module: &str, tool: &str) -> Subject {
-    let subject = MeshSubject::Tool {
-        module: module_name(module),
-        tool: tool_name(tool),
-    };
+    let subject = MeshSubject::Tool { module: module_name(module), tool: tool_name(tool) };
     valid(subject.to_subject(), tool)
 }
 

@@ -1,11 +1,5 @@
 //! The suite as an adapter's author runs it, on the reference broker.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    dead_code,
-    missing_docs,
-    unreachable_pub
-)]
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, missing_docs, unreachable_pub)]
 
 #[path = "suite/reference/mod.rs"]
 mod reference;

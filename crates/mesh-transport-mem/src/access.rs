@@ -20,15 +20,8 @@ struct Allowed {
 impl From<Permissions> for Allowed {
     fn from(permissions: Permissions) -> Self {
         let publishes_anything = permissions.publish.denied().is_empty()
-            && permissions
-                .publish
-                .allowed()
-                .iter()
-                .any(|rule| rule.filter.as_str() == ">");
-        Self {
-            permissions,
-            publishes_anything,
-        }
+            && permissions.publish.allowed().iter().any(|rule| rule.filter.as_str() == ">");
+        Self { permissions, publishes_anything }
     }
 }
 
@@ -63,9 +56,7 @@ impl Access {
             return Ok(());
         };
         let broker_reply = |reply: &Subject| {
-            BROKER_REPLIES
-                .iter()
-                .any(|prefix| reply.as_str().starts_with(prefix))
+            BROKER_REPLIES.iter().any(|prefix| reply.as_str().starts_with(prefix))
         };
         let allowed = allowed.load();
         if !allowed.publishes_anything && !allowed.permissions.publish.permits(subject) {
@@ -87,11 +78,7 @@ impl Access {
     ) -> Result<(), TransportError> {
         match self {
             Self(Some(allowed))
-                if !allowed
-                    .load()
-                    .permissions
-                    .subscribe
-                    .permits_filter(filter, group) =>
+                if !allowed.load().permissions.subscribe.permits_filter(filter, group) =>
             {
                 Err(TransportError::new(ErrorKind::Denied, operation).about(filter))
             }
@@ -124,9 +111,7 @@ impl Access {
         let permissions = &allowed.load().permissions;
         let group = shared.then(|| QueueGroup::of_consumer(&consumer.consumer));
         let delivery = DeliverySubject::of(consumer.clone()).to_subject().into();
-        let hears = permissions
-            .subscribe
-            .permits_filter(&delivery, group.as_ref());
+        let hears = permissions.subscribe.permits_filter(&delivery, group.as_ref());
         let acks = AckAddress::filters(consumer)
             .iter()
             .any(|filter| permissions.publish.permits_filter(filter, None));

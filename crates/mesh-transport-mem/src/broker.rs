@@ -61,12 +61,7 @@ pub(crate) struct Published {
 
 impl Broker {
     pub(crate) fn new(settings: Settings) -> Arc<Self> {
-        let Settings {
-            capabilities,
-            clock,
-            epoch,
-            seed,
-        } = settings;
+        let Settings { capabilities, clock, epoch, seed } = settings;
         let random = match seed {
             Some(seed) => StdRng::seed_from_u64(seed),
             None => StdRng::from_os_rng(),
@@ -173,7 +168,7 @@ impl Broker {
         let received = answered || route.is_heard() || route.stream.is_some();
         if require_receiver && !received {
             return Err(
-                TransportError::new(ErrorKind::NoResponders, Operation::Publish).about(subject),
+                TransportError::new(ErrorKind::NoResponders, Operation::Publish).about(subject)
             );
         }
         let Some(stream) = &route.stream else {
@@ -258,11 +253,7 @@ impl Broker {
 
     /// Does what a change of a stream asked for. The stream's lock must be free.
     pub(crate) fn run(&self, effects: Effects) {
-        let Effects {
-            wake,
-            look_at,
-            burials,
-        } = effects;
+        let Effects { wake, look_at, burials } = effects;
         for (due, consumer) in look_at {
             self.timer.add(due, consumer, &self.me);
         }

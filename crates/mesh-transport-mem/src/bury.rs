@@ -14,14 +14,7 @@ impl Broker {
         let Some(stream) = self.stream(burial.consumer.stream) else {
             return;
         };
-        let Burial {
-            consumer,
-            sequence,
-            deliveries,
-            message,
-            reason,
-            error,
-        } = burial;
+        let Burial { consumer, sequence, deliveries, message, reason, error } = burial;
         let consumer_name = consumer.consumer.clone();
         let letter = DeadLetter {
             subject: message.as_ref().map(|message| message.subject().clone()),
@@ -50,11 +43,7 @@ impl Broker {
             return Ok(());
         };
         let id = letter.publish_id(self.epoch).ok();
-        let append = Append {
-            id: id.as_ref(),
-            expected_last: None,
-            operation: Operation::Append,
-        };
+        let append = Append { id: id.as_ref(), expected_last: None, operation: Operation::Append };
         let mut message = letter.to_message(original, self.capabilities.limits());
         let mut kept = self.keep(&stream, &message, append);
         if matches!(&kept, Err(error) if error.kind() == ErrorKind::TooLarge) {

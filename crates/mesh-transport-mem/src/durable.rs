@@ -39,12 +39,7 @@ impl InMemoryDurableBroker {
     /// A broker that goes by `clock`.
     #[must_use]
     pub fn builder(clock: Arc<dyn Clock>) -> InMemoryDurableBrokerBuilder {
-        InMemoryDurableBrokerBuilder {
-            clock,
-            limits: Limits::default(),
-            epoch: None,
-            seed: None,
-        }
+        InMemoryDurableBrokerBuilder { clock, limits: Limits::default(), epoch: None, seed: None }
     }
 
     /// A connection of `principal`, which may do what `permissions` say. A controller's has the

@@ -78,11 +78,7 @@ impl Link {
         };
         let id = self.broker.hub.add(&listener)?;
         attached.listeners.insert(id, Arc::clone(&listener));
-        Ok(Held {
-            listener,
-            id,
-            link: Arc::clone(self),
-        })
+        Ok(Held { listener, id, link: Arc::clone(self) })
     }
 
     pub(crate) fn detach_listener(&self, id: EntryId) {
@@ -142,9 +138,7 @@ impl Link {
             seat.end(end(Operation::Consume));
             released += self.broker.leave(stream, seat);
         }
-        self.broker
-            .pending
-            .fail_all(self.id, &how.error(Operation::Request));
+        self.broker.pending.fail_all(self.id, &how.error(Operation::Request));
         released
     }
 
@@ -156,9 +150,7 @@ impl Link {
         };
         for (id, listener) in listeners {
             let Listener { filter, group, .. } = &*listener;
-            let allowed = self
-                .access
-                .subscribe(filter, group.as_ref(), Operation::Subscribe);
+            let allowed = self.access.subscribe(filter, group.as_ref(), Operation::Subscribe);
             if let Err(error) = allowed {
                 self.detach_listener(id);
                 listener.end(End::Because(error));

@@ -60,23 +60,14 @@ impl InMemoryMesh {
         broker: InMemoryDurableBroker,
         mesh: Mesh,
     ) -> Result<Self, TransportError> {
-        let topology = mesh
-            .topology()
-            .map_err(|error| invalid(Operation::Assert, error))?;
+        let topology = mesh.topology().map_err(|error| invalid(Operation::Assert, error))?;
         let name = InstanceName::new("memory").map_err(|error| {
             TransportError::new(ErrorKind::Invalid, Operation::Connect).caused_by(error)
         })?;
         let controller =
             broker.connect(Principal::Controller { name }, Permissions::of_controller())?;
-        controller
-            .administration()?
-            .assert(&topology, DriftMode::Report)
-            .await?;
-        Ok(Self {
-            mesh: Arc::new(mesh),
-            broker,
-            controller,
-        })
+        controller.administration()?.assert(&topology, DriftMode::Report).await?;
+        Ok(Self { mesh: Arc::new(mesh), broker, controller })
     }
 
     /// The files that it was raised from.
@@ -119,15 +110,10 @@ impl InMemoryMesh {
         node: &NodeName,
         module: &ModuleName,
     ) -> Result<Connection, TransportError> {
-        self.connect(Principal::Module {
-            node: node.clone(),
-            module: module.clone(),
-        })
+        self.connect(Principal::Module { node: node.clone(), module: module.clone() })
     }
 }
 
 fn invalid(operation: Operation, error: SubjectError) -> TransportError {
-    TransportError::new(ErrorKind::Invalid, operation)
-        .detail(error.to_string())
-        .caused_by(error)
+    TransportError::new(ErrorKind::Invalid, operation).detail(error.to_string()).caused_by(error)
 }

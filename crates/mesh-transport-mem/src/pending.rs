@@ -32,16 +32,9 @@ pub(crate) struct Question<'a> {
 impl Pending {
     pub(crate) fn ask(&self, link: LinkId, reply: Subject) -> Question<'_> {
         let (sender, answer) = oneshot::channel();
-        let waiting = Waiting {
-            link,
-            answer: sender,
-        };
+        let waiting = Waiting { link, answer: sender };
         self.waiting.insert(reply.clone(), waiting);
-        Question {
-            pending: self,
-            reply,
-            answer,
-        }
+        Question { pending: self, reply, answer }
     }
 
     /// Gives the answer to whoever waits for it; says whether somebody did.

@@ -38,10 +38,7 @@ impl Over {
 
 impl Status {
     pub(crate) fn new() -> Self {
-        Self {
-            over: AtomicU8::new(OPEN),
-            states: watch::Sender::new(ConnectionState::Connected),
-        }
+        Self { over: AtomicU8::new(OPEN), states: watch::Sender::new(ConnectionState::Connected) }
     }
 
     pub(crate) fn over(&self) -> Option<Over> {
@@ -56,10 +53,9 @@ impl Status {
     pub(crate) fn end(&self, how: Over) -> bool {
         let (mark, state) = match how {
             Over::Closed => (CLOSED, ConnectionState::Closed),
-            Over::Severed => (
-                SEVERED,
-                ConnectionState::Disconnected(how.error(Operation::Connect)),
-            ),
+            Over::Severed => {
+                (SEVERED, ConnectionState::Disconnected(how.error(Operation::Connect)))
+            }
         };
         let was = self.over.swap(mark, Ordering::AcqRel);
         if was != CLOSED {

@@ -40,11 +40,7 @@ struct Agenda {
 impl Timer {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                clock,
-                agenda: Mutex::default(),
-                changed: Notify::new(),
-            }),
+            shared: Arc::new(Shared { clock, agenda: Mutex::default(), changed: Notify::new() }),
         }
     }
 
@@ -66,9 +62,7 @@ impl Timer {
             }
             return;
         }
-        let runtime = Handle::try_current()
-            .ok()
-            .or_else(|| agenda.runtime.clone());
+        let runtime = Handle::try_current().ok().or_else(|| agenda.runtime.clone());
         if let Some(runtime) = runtime {
             let run = run(Arc::clone(&self.shared), Weak::clone(broker));
             agenda.task = Some(runtime.spawn(run));

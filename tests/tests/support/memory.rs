@@ -26,10 +26,7 @@ impl Harness for Exact {
     async fn start(&self, _: &Topology) -> Result<Arc<dyn Bed>, StartError> {
         let clock = ManualClock::new();
         let broker = InMemoryExactBroker::new(Arc::new(clock.clone()));
-        Ok(Arc::new(Live {
-            clock,
-            connect: Box::new(move |who| broker.connect(who)),
-        }))
+        Ok(Arc::new(Live { clock, connect: Box::new(move |who| broker.connect(who)) }))
     }
 }
 
@@ -43,10 +40,7 @@ impl Harness for Filtering {
     async fn start(&self, _: &Topology) -> Result<Arc<dyn Bed>, StartError> {
         let clock = ManualClock::new();
         let broker = InMemoryFilterBroker::seeded(Arc::new(clock.clone()), 1);
-        Ok(Arc::new(Live {
-            clock,
-            connect: Box::new(move |who| broker.connect(who)),
-        }))
+        Ok(Arc::new(Live { clock, connect: Box::new(move |who| broker.connect(who)) }))
     }
 }
 
@@ -58,14 +52,9 @@ impl Harness for Durable {
 
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
         let clock = ManualClock::new();
-        let broker = InMemoryDurableBroker::builder(Arc::new(clock.clone()))
-            .seed(1)
-            .build();
+        let broker = InMemoryDurableBroker::builder(Arc::new(clock.clone())).seed(1).build();
         let admin = broker.connect(controller(), Permissions::everything())?;
-        admin
-            .administration()?
-            .assert(topology, DriftMode::Report)
-            .await?;
+        admin.administration()?.assert(topology, DriftMode::Report).await?;
         admin.transport().close(Duration::ZERO).await;
         Ok(Arc::new(Lasting { clock, broker }))
     }
@@ -86,10 +75,7 @@ impl Bed for Live {
     ) -> Result<Connection, TransportError> {
         match permissions {
             None => Ok((self.connect)(principal)),
-            Some(_) => Err(TransportError::new(
-                ErrorKind::Unsupported,
-                Operation::Connect,
-            )),
+            Some(_) => Err(TransportError::new(ErrorKind::Unsupported, Operation::Connect)),
         }
     }
 
@@ -110,10 +96,7 @@ impl Bed for Lasting {
         principal: Principal,
         permissions: Option<Permissions>,
     ) -> Result<Connection, TransportError> {
-        self.broker.connect(
-            principal,
-            permissions.unwrap_or_else(Permissions::everything),
-        )
+        self.broker.connect(principal, permissions.unwrap_or_else(Permissions::everything))
     }
 
     async fn pass(&self, span: Duration) {

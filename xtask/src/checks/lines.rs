@@ -55,11 +55,7 @@ fn judge(counted: &[(String, usize)], exceptions: &str) -> Vec<String> {
             found.push(format!("{name} has {lines} lines, {MAX} are allowed"));
         }
     }
-    found.extend(
-        unused
-            .iter()
-            .map(|name| format!("exception {name} is not needed: remove it")),
-    );
+    found.extend(unused.iter().map(|name| format!("exception {name} is not needed: remove it")));
     found
 }
 
@@ -86,10 +82,7 @@ pub(super) fn sources_below(folder: &Path) -> Result<Vec<(PathBuf, String)>, Fai
     let mut files = Vec::new();
     collect(folder, &mut files)
         .map_err(|error| Failure::new(format!("reading {}: {error}", folder.display())))?;
-    files
-        .into_iter()
-        .map(|file| read(&file).map(|text| (file, text)))
-        .collect()
+    files.into_iter().map(|file| read(&file).map(|text| (file, text))).collect()
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
@@ -120,10 +113,7 @@ mod tests {
         assert!(judge(&long, "a.rs one generated table\n").is_empty());
         assert_eq!(
             judge(&long, "a.rs\n"),
-            [
-                "exception a.rs gives no reason",
-                "a.rs has 500 lines, 400 are allowed"
-            ]
+            ["exception a.rs gives no reason", "a.rs has 500 lines, 400 are allowed"]
         );
         assert_eq!(
             judge(&[file("a.rs", 5)], "a.rs was long once"),

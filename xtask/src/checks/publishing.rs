@@ -7,15 +7,8 @@ use serde_json::Value;
 use crate::run::{Failure, Workspace};
 
 /// What must be there and not empty.
-const NEEDED: &[&str] = &[
-    "description",
-    "license",
-    "repository",
-    "readme",
-    "keywords",
-    "categories",
-    "rust_version",
-];
+const NEEDED: &[&str] =
+    &["description", "license", "repository", "readme", "keywords", "categories", "rust_version"];
 
 /// The most keywords, and the most categories, that a registry takes.
 const MAX_LABELS: usize = 5;
@@ -102,9 +95,6 @@ mod tests {
 
     #[test]
     fn a_readme_that_is_not_there_is_named() {
-        assert_eq!(
-            judge(&good(), &|_| false),
-            ["mesh-x: there is no file README.md"]
-        );
+        assert_eq!(judge(&good(), &|_| false), ["mesh-x: there is no file README.md"]);
     }
 }

@@ -33,10 +33,9 @@ pub(super) fn run_all(workspace: &Workspace) -> Result<(), Failure> {
         let file = folder.join("expected").join(format!("{name}.txt"));
         let wanted = fs::read(&file)
             .map_err(|error| Failure::new(format!("reading {}: {error}", file.display())))?;
-        if let Some(difference) = difference(
-            &String::from_utf8_lossy(&wanted),
-            &String::from_utf8_lossy(&printed),
-        ) {
+        if let Some(difference) =
+            difference(&String::from_utf8_lossy(&wanted), &String::from_utf8_lossy(&printed))
+        {
             return Err(Failure::new(format!("example {name}: {difference}")));
         }
         println!("example {name} printed what it should");
@@ -49,11 +48,7 @@ pub(super) fn run_all(workspace: &Workspace) -> Result<(), Failure> {
 fn build(workspace: &Workspace) -> Result<BTreeMap<String, PathBuf>, Failure> {
     let arguments = ["build", "--workspace", "--examples", "--locked"];
     let told = workspace.cargo_output(
-        &[
-            &arguments[..],
-            &["--message-format", "json-render-diagnostics"],
-        ]
-        .concat(),
+        &[&arguments[..], &["--message-format", "json-render-diagnostics"]].concat(),
     )?;
     let mut programs = BTreeMap::new();
     for line in told.split(|byte| *byte == b'\n') {
@@ -135,10 +130,7 @@ mod tests {
         assert!(unpaired(&names(&["a"]), &names(&["a"])).is_empty());
         assert_eq!(
             unpaired(&names(&["a", "b"]), &names(&["b", "c"])),
-            [
-                "examples/a.rs has no expected/a.txt",
-                "expected/c.txt has no examples/c.rs"
-            ]
+            ["examples/a.rs has no expected/a.txt", "expected/c.txt has no examples/c.rs"]
         );
     }
 

@@ -9,14 +9,8 @@ type Step = fn(&Workspace) -> Result<(), Failure>;
 
 /// The steps in order, a file each. What brings a broker that tests need goes before the suites.
 const STEPS: &[(&str, Step)] = &[
-    (
-        "examples: run each, compare what it prints",
-        examples::run_all,
-    ),
-    (
-        "suites: unit, property, conformance and documentation tests",
-        suites::run_all,
-    ),
+    ("examples: run each, compare what it prints", examples::run_all),
+    ("suites: unit, property, conformance and documentation tests", suites::run_all),
 ];
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {

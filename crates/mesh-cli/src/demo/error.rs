@@ -6,10 +6,7 @@ use mesh_core::manifest::Problems;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
     #[error("{}: {source}\nhint: name a mesh file with --mesh, or leave it out for the built-in example", path.display())]
-    Read {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     #[error("the files have mistakes:\n{0}")]
     Files(#[from] Problems),
     #[error(transparent)]

@@ -105,37 +105,19 @@ impl<'b> Edge<'b> {
         profile: Profile,
         closed: &str,
     ) -> Result<Self, Failure> {
-        let (realm, peer) = (
-            RealmName::new("home.example")?,
-            RealmName::new("peer.example")?,
-        );
+        let (realm, peer) = (RealmName::new("home.example")?, RealmName::new("peer.example")?);
         let mut guards = EdgeGuards::new(realm.clone(), HashSecret::new(*b"a demo's secret."));
-        guards.policy = Some(Arc::new(PrefixDeny::new([format!(
-            "{}.accepts.{closed}",
-            tool.module
-        )])));
+        guards.policy =
+            Some(Arc::new(PrefixDeny::new([format!("{}.accepts.{closed}", tool.module)])));
         let backbone = InMemoryExactBroker::new(Arc::new(SystemClock::new()));
         let gateway = |name: &str| -> Result<Connection, Failure> {
-            Ok(backbone.connect(Principal::Gateway {
-                name: InstanceName::new(name)?,
-            }))
+            Ok(backbone.connect(Principal::Gateway { name: InstanceName::new(name)? }))
         };
         let (ours, theirs) = (gateway("home")?, gateway("peer")?);
         let mailbox = listen(&ours, &realm, profile).await?;
         let answers = listen(&theirs, &peer, profile).await?;
         let chain = GuardChain::standard(guards).build();
-        Ok(Self {
-            tool,
-            broker,
-            profile,
-            chain,
-            realm,
-            peer,
-            ours,
-            theirs,
-            mailbox,
-            answers,
-        })
+        Ok(Self { tool, broker, profile, chain, realm, peer, ours, theirs, mailbox, answers })
     }
 
     /// Sends one command through the backbone, and says what became of it.
@@ -145,9 +127,7 @@ impl<'b> Edge<'b> {
         let message = next(&mut self.mailbox).await?;
         let decoded = decode(message.payload(), DEFAULT_MAX_BYTES)?;
         let profile = decoded.profile();
-        let envelope = decoded
-            .into_envelope(&self.realm)
-            .ok_or("a reply in place of a command")?;
+        let envelope = decoded.into_envelope(&self.realm).ok_or("a reply in place of a command")?;
         let inbound = Inbound::of(&envelope, profile, None, message.payload().len());
         let clock = self.ours.clock();
         let decision = self.chain.check(&inbound, Now::of(&**clock));
@@ -164,10 +144,9 @@ impl<'b> Edge<'b> {
             Some(fault) => route.failed(&stamp, &fault),
             None => match self.call().await {
                 Ok(body) => route.ok(&stamp, &RawJson::new(body.get())?),
-                Err(error) => route.failed(
-                    &stamp,
-                    &Fault::edge(EdgeCode::HandlerError, error.to_string()),
-                ),
+                Err(error) => {
+                    route.failed(&stamp, &Fault::edge(EdgeCode::HandlerError, error.to_string()))
+                }
             },
         };
         publish(&self.ours, route.realm(), profile, answer).await?;
@@ -213,9 +192,7 @@ impl<'b> Edge<'b> {
         if decoded.profile() != self.profile {
             return Ok(format!("answered in the profile {}", decoded.profile()));
         }
-        let answer = decoded
-            .as_answer()
-            .ok_or("a command in place of an answer")?;
+        let answer = decoded.as_answer().ok_or("a command in place of an answer")?;
         Ok(match answer.outcome {
             Ok(body) => {
                 let echo: super::raise::Echo = body.to()?;
@@ -240,10 +217,7 @@ async fn listen(
     profile: Profile,
 ) -> Result<Subscription, Failure> {
     let filter = mailbox(profile).subject(realm).into();
-    Ok(connection
-        .transport()
-        .subscribe(filter, SubscribeOptions::default())
-        .await?)
+    Ok(connection.transport().subscribe(filter, SubscribeOptions::default()).await?)
 }
 
 async fn publish(
@@ -253,10 +227,7 @@ async fn publish(
     bytes: Vec<u8>,
 ) -> Result<(), Failure> {
     let message = Message::new(mailbox(profile).subject(realm), bytes);
-    let options = PublishOptions {
-        require_receiver: true,
-        ..PublishOptions::default()
-    };
+    let options = PublishOptions { require_receiver: true, ..PublishOptions::default() };
     Ok(connection.transport().publish(message, options).await?)
 }
 
@@ -277,10 +248,7 @@ impl Raised {
             .modules()
             .find(|module| !module.nodes.is_empty() && !module.manifest.tools.is_empty())?;
         let tool = module.manifest.tools.first()?;
-        let tool = ToolRef {
-            module: module.manifest.name.clone(),
-            tool: tool.name.clone(),
-        };
+        let tool = ToolRef { module: module.manifest.name.clone(), tool: tool.name.clone() };
         Some((tool, self.people.get(administrator)?))
     }
 }

@@ -39,16 +39,15 @@ impl Journal {
 
     /// The runs for one event.
     pub(crate) fn of(&self, id: &EventId) -> Vec<Handling> {
-        self.entries
-            .lock()
-            .iter()
-            .filter(|handling| handling.id == *id)
-            .cloned()
-            .collect()
+        self.entries.lock().iter().filter(|handling| handling.id == *id).cloned().collect()
     }
 
     /// Waits until `enough` of the runs for one event, or until patience ends.
-    pub(crate) async fn wait(&self, id: &EventId, enough: impl Fn(&[Handling]) -> bool + Send + Sync) {
+    pub(crate) async fn wait(
+        &self,
+        id: &EventId,
+        enough: impl Fn(&[Handling]) -> bool + Send + Sync,
+    ) {
         let waiting = async {
             loop {
                 let written = self.written.notified();

@@ -30,9 +30,7 @@ pub(crate) fn mesh(file: Option<&Path>) -> Result<Mesh, DemoError> {
         Some(file) => {
             let folder = file.parent().unwrap_or_else(|| Path::new("")).to_owned();
             let name = file.display().to_string();
-            let first = file
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned());
+            let first = file.file_name().map(|name| name.to_string_lossy().into_owned());
             resolve(&name, move |path| {
                 let full = if path.is_empty() {
                     folder.join(first.as_deref().unwrap_or_default())
@@ -48,14 +46,9 @@ pub(crate) fn mesh(file: Option<&Path>) -> Result<Mesh, DemoError> {
 
 fn built_in(path: &str) -> Result<String, DemoError> {
     let path = if path.is_empty() { "mesh.toml" } else { path };
-    BUILT_IN
-        .iter()
-        .find(|(name, _)| *name == path)
-        .map(|(_, text)| (*text).to_owned())
-        .ok_or_else(|| DemoError::Read {
-            path: path.into(),
-            source: std::io::ErrorKind::NotFound.into(),
-        })
+    BUILT_IN.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned()).ok_or_else(
+        || DemoError::Read { path: path.into(), source: std::io::ErrorKind::NotFound.into() },
+    )
 }
 
 /// Parses the mesh file and each manifest it names; `read` gives a file by its path beside the mesh

@@ -47,10 +47,8 @@ pub(crate) struct Echo {
 }
 
 /// Short, so that five tries take less than a second.
-const RETRY: RetryPolicy = RetryPolicy {
-    first: Duration::from_millis(20),
-    longest: Duration::from_millis(200),
-};
+const RETRY: RetryPolicy =
+    RetryPolicy { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
 
 pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised, DemoError> {
     let memory = InMemoryMesh::raise(mesh).await?;
@@ -63,10 +61,7 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
         let (node, module) = (instance.node.clone(), instance.module.clone());
         let connection = connect(&memory, &Principal::Module { node, module }, broken)?;
         let manifest = &assigned.manifest;
-        let module = Broker::builder(connection)
-            .manifest(manifest)
-            .retry(RETRY)
-            .build();
+        let module = Broker::builder(connection).manifest(manifest).retry(RETRY).build();
         subscribe(&module, &instance, manifest, broken, &journal).await?;
         serve(&module, manifest, broken).await?;
         modules.insert(instance, module);
@@ -95,9 +90,7 @@ fn connect(
 ) -> Result<Connection, DemoError> {
     let connection = memory.connect(principal.clone())?;
     if broken == Some(FlowName::Refused) {
-        memory
-            .broker()
-            .set_permissions(principal, &Permissions::everything());
+        memory.broker().set_permissions(principal, &Permissions::everything());
     }
     Ok(connection)
 }
@@ -146,11 +139,7 @@ fn react(
         attempt: event.attempt,
         ok: !fails,
     });
-    if fails {
-        Err(HandlerError::retry("the demo asked for a failure"))
-    } else {
-        Ok(())
-    }
+    if fails { Err(HandlerError::retry("the demo asked for a failure")) } else { Ok(()) }
 }
 
 async fn serve(

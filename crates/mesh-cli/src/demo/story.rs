@@ -8,10 +8,7 @@ use mesh_sdk::Closed;
 use super::flow::FlowResult;
 
 pub(crate) fn opening(out: &mut impl Write, mesh: &Mesh) -> io::Result<()> {
-    let running = mesh
-        .modules()
-        .filter(|module| !module.nodes.is_empty())
-        .count();
+    let running = mesh.modules().filter(|module| !module.nodes.is_empty()).count();
     writeln!(
         out,
         "A mesh of {} and {} in this process, on memory.",
@@ -72,11 +69,7 @@ pub(crate) fn summary(
         bad.len(),
         none.len(),
     )?;
-    writeln!(
-        out,
-        "Closed: {} released, {} lost.",
-        closed.released, closed.lost
-    )?;
+    writeln!(out, "Closed: {} released, {} lost.", closed.released, closed.lost)?;
     if !bad.is_empty() {
         let names: Vec<&str> = bad.iter().map(|flow| flow.name.word()).collect();
         writeln!(out, "Came out otherwise: {}.", names.join(", "))?;
@@ -85,9 +78,5 @@ pub(crate) fn summary(
 }
 
 fn count(number: usize, what: &str) -> String {
-    if number == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{number} {what}s")
-    }
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -21,10 +21,6 @@ async fn a_broken_flow_is_named_and_no_other() {
         let (good, story) = running.await.unwrap();
         assert!(!good, "{name:?} was broken and not noticed:\n{story}");
         let last = story.lines().last().unwrap();
-        assert_eq!(
-            last,
-            format!("Came out otherwise: {}.", name.word()),
-            "{story}"
-        );
+        assert_eq!(last, format!("Came out otherwise: {}.", name.word()), "{story}");
     }
 }

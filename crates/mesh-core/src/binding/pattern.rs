@@ -18,10 +18,7 @@ impl BindingPattern {
     pub fn new(text: impl AsRef<str> + Into<Arc<str>>) -> Result<Self, SubjectError> {
         match check_tokens(text.as_ref(), |_, _| Ok(())) {
             Ok(()) => Ok(Self(text.into())),
-            Err(problem) => Err(SubjectError {
-                kind: "binding pattern",
-                problem,
-            }),
+            Err(problem) => Err(SubjectError { kind: "binding pattern", problem }),
         }
     }
 

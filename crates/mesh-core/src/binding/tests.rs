@@ -19,9 +19,7 @@ fn split(text: &str) -> Vec<&str> {
 }
 
 fn any_nats(filters: &[Filter], subject: &str) -> bool {
-    filters
-        .iter()
-        .any(|filter| nats(&split(filter.as_str()), &split(subject)))
+    filters.iter().any(|filter| nats(&split(filter.as_str()), &split(subject)))
 }
 
 fn pattern(text: &str) -> BindingPattern {
@@ -53,10 +51,7 @@ fn check_to_filters(text: &str, subjects: &[String]) {
             assert!(!amqp(&words, &split(example)), "{refused}");
             assert!(Filter::new(refused.nearest.as_str()).is_ok(), "{refused}");
             assert!(Subject::new(example).is_ok(), "{refused}");
-            assert!(
-                matches!(&text[refused.offset..][..1], "#" | ">"),
-                "{refused}"
-            );
+            assert!(matches!(&text[refused.offset..][..1], "#" | ">"), "{refused}");
         }
     }
 }
@@ -74,10 +69,7 @@ fn check_from_filter(text: &str, subjects: &[String]) {
             let example = refused.counter_example.as_str();
             assert!(amqp(&split(&refused.nearest), &split(example)), "{refused}");
             assert!(!nats(&tokens, &split(example)), "{refused}");
-            assert!(
-                BindingPattern::new(refused.nearest.as_str()).is_ok(),
-                "{refused}"
-            );
+            assert!(BindingPattern::new(refused.nearest.as_str()).is_ok(), "{refused}");
             assert!(Subject::new(example).is_ok(), "{refused}");
             assert_eq!(&text[refused.offset..][..1], "#", "{refused}");
         }
@@ -91,10 +83,7 @@ fn sequences(alphabet: &[&str], longest: usize) -> Vec<String> {
         let upto = all.len();
         for at in from..upto {
             all.extend(
-                alphabet
-                    .iter()
-                    .map(|word| format!("{}.{word}", all[at]))
-                    .collect::<Vec<_>>(),
+                alphabet.iter().map(|word| format!("{}.{word}", all[at])).collect::<Vec<_>>(),
             );
         }
         from = upto;
@@ -107,17 +96,8 @@ fn a_pattern_is_checked_like_a_subject_and_keeps_its_wildcards() {
     let problem = |text: &str| BindingPattern::new(text).unwrap_err().problem;
     assert_eq!(problem(""), SubjectProblem::EmptyToken { offset: 0 });
     assert_eq!(problem("#..a"), SubjectProblem::EmptyToken { offset: 2 });
-    assert_eq!(
-        problem("a.b c"),
-        SubjectProblem::Character {
-            found: ' ',
-            offset: 3
-        }
-    );
-    assert_eq!(
-        problem(&"#".repeat(256)),
-        SubjectProblem::TooLong { found: 256 }
-    );
+    assert_eq!(problem("a.b c"), SubjectProblem::Character { found: ' ', offset: 3 });
+    assert_eq!(problem(&"#".repeat(256)), SubjectProblem::TooLong { found: 256 });
     for text in ["#", "#.#.*", "a.>.b", "a#.*b"] {
         assert_eq!(pattern(text).as_str(), text);
     }

@@ -56,10 +56,7 @@ impl Document {
             }
             _ => {
                 let text = std::str::from_utf8(document).map_err(|found| {
-                    error(
-                        DOCUMENT,
-                        not_text(JsonProblem::NotUtf8, found.valid_up_to()),
-                    )
+                    error(DOCUMENT, not_text(JsonProblem::NotUtf8, found.valid_up_to()))
                 })?;
                 return Bootstrap::of(text.trim_ascii()).map(Self::Bootstrap);
             }
@@ -82,11 +79,7 @@ impl Credential {
         url: BrokerUrl,
         fingerprints: Fingerprints,
     ) -> Result<Self, CredentialError> {
-        Ok(Self {
-            principal,
-            url: with_login(url)?,
-            fingerprints,
-        })
+        Ok(Self { principal, url: with_login(url)?, fingerprints })
     }
 
     /// Reads a document.
@@ -103,31 +96,18 @@ impl Credential {
     fn read(fields: &Reader<'_>) -> Result<Self, CredentialError> {
         let kind = fields.optional("kind")?;
         let principal = match kind.as_deref() {
-            None | Some("module") => Principal::Module {
-                node: fields.name("node")?,
-                module: fields.name("module")?,
-            },
-            Some("host") => Principal::Host {
-                node: fields.name("node")?,
-            },
-            Some("builder") => Principal::Builder {
-                node: fields.name("node")?,
-            },
-            Some("person") => Principal::Person {
-                name: fields.name("name")?,
-            },
+            None | Some("module") => {
+                Principal::Module { node: fields.name("node")?, module: fields.name("module")? }
+            }
+            Some("host") => Principal::Host { node: fields.name("node")? },
+            Some("builder") => Principal::Builder { node: fields.name("node")? },
+            Some("person") => Principal::Person { name: fields.name("name")? },
             // A controller's document may name it by the node it runs on.
             Some("controller") if !fields.has("name") && fields.has("node") => {
-                Principal::Controller {
-                    name: fields.name("node")?,
-                }
+                Principal::Controller { name: fields.name("node")? }
             }
-            Some("controller") => Principal::Controller {
-                name: fields.name("name")?,
-            },
-            Some("gateway") => Principal::Gateway {
-                name: fields.name("name")?,
-            },
+            Some("controller") => Principal::Controller { name: fields.name("name")? },
+            Some("gateway") => Principal::Gateway { name: fields.name("name")? },
             Some(_) => {
                 let kinds = "module, host, builder, person, controller or gateway";
                 return Err(fields.expected("kind", kinds));
@@ -192,16 +172,11 @@ impl Credential {
             }
             Principal::Enrolment { .. } => {
                 let what = "a principal other than an enrolment";
-                return Err(error(
-                    "kind",
-                    CredentialProblem::Expected { what, offset: 0 },
-                ));
+                return Err(error("kind", CredentialProblem::Expected { what, offset: 0 }));
             }
         }
         // Strings in a struct always encode.
-        Ok(Secret::new(
-            serde_json::to_string(&written).unwrap_or_default(),
-        ))
+        Ok(Secret::new(serde_json::to_string(&written).unwrap_or_default()))
     }
 }
 

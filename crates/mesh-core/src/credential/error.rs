@@ -56,11 +56,9 @@ pub enum CredentialProblem {
 impl fmt::Display for CredentialProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge { found } => write!(
-                f,
-                "{found} bytes long, at most {} are allowed",
-                super::MAX_DOCUMENT_BYTES
-            ),
+            Self::TooLarge { found } => {
+                write!(f, "{found} bytes long, at most {} are allowed", super::MAX_DOCUMENT_BYTES)
+            }
             Self::Json(error) => error.fmt(f),
             Self::Base64 { offset } => write!(f, "not base64url at offset {offset}"),
             Self::Missing => f.write_str("missing"),

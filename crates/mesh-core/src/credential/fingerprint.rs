@@ -76,10 +76,7 @@ impl FromStr for Fingerprint {
             }
         }
         if at < bytes.len() {
-            return Err(FingerprintError {
-                problem: FingerprintProblem::TooLong,
-                offset: at,
-            });
+            return Err(FingerprintError { problem: FingerprintProblem::TooLong, offset: at });
         }
         Ok(Self(hash))
     }
@@ -120,9 +117,7 @@ impl Fingerprints {
     /// `None` where there are none, or more than [`MAX`](Self::MAX).
     #[must_use]
     pub fn new(fingerprints: Vec<Fingerprint>) -> Option<Self> {
-        (1..=Self::MAX)
-            .contains(&fingerprints.len())
-            .then_some(Self(fingerprints))
+        (1..=Self::MAX).contains(&fingerprints.len()).then_some(Self(fingerprints))
     }
 
     /// Whether a certificate with this hash is accepted.

@@ -32,8 +32,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn required(&self, field: &'static str) -> Result<String, CredentialError> {
-        self.optional(field)?
-            .ok_or_else(|| error(field, CredentialProblem::Missing))
+        self.optional(field)?.ok_or_else(|| error(field, CredentialProblem::Missing))
     }
 
     pub(super) fn name<T>(&self, field: &'static str) -> Result<T, CredentialError>
@@ -75,8 +74,7 @@ impl<'a> Reader<'a> {
 }
 
 pub(super) fn url(text: &str) -> Result<BrokerUrl, CredentialError> {
-    text.parse()
-        .map_err(|found| error("url", CredentialProblem::Url(found)))
+    text.parse().map_err(|found| error("url", CredentialProblem::Url(found)))
 }
 
 /// Whoever connects for good has a user and a password of its own: no client's default takes
@@ -84,10 +82,7 @@ pub(super) fn url(text: &str) -> Result<BrokerUrl, CredentialError> {
 pub(super) fn with_login(url: BrokerUrl) -> Result<BrokerUrl, CredentialError> {
     match url.server() {
         Some(server) if server.login().is_none() => {
-            let found = UrlError {
-                problem: UrlProblem::User,
-                offset: 0,
-            };
+            let found = UrlError { problem: UrlProblem::User, offset: 0 };
             Err(error("url", CredentialProblem::Url(found)))
         }
         _ => Ok(url),
@@ -107,9 +102,6 @@ pub(super) fn error(field: &'static str, problem: CredentialProblem) -> Credenti
 }
 
 fn expected(field: &'static str, found: ValueError) -> CredentialError {
-    let ValueError {
-        expected: what,
-        offset,
-    } = found;
+    let ValueError { expected: what, offset } = found;
     error(field, CredentialProblem::Expected { what, offset })
 }

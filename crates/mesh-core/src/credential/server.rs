@@ -66,11 +66,7 @@ impl Login {
         if password.expose().is_empty() {
             return Err(UrlProblem::Password);
         }
-        if user
-            .chars()
-            .chain(password.expose().chars())
-            .any(char::is_control)
-        {
+        if user.chars().chain(password.expose().chars()).any(char::is_control) {
             return Err(UrlProblem::Control);
         }
         Ok(Self { user, password })
@@ -115,9 +111,7 @@ impl Host {
         }
         let label = |label: &str| {
             (1..=63).contains(&label.len())
-                && label
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
         };
         // A name that ends in a number reads as an address elsewhere, and as another one each time.
         let number = |label: &str| label.bytes().all(|b| b.is_ascii_digit());

@@ -14,11 +14,7 @@ fn parts(text: &str) -> (String, u16, Option<(String, String)>) {
     let url = url(text).unwrap();
     let server = url.server().unwrap();
     let login = |login: &Login| (login.user().into(), login.password().expose().into());
-    (
-        server.host().to_string(),
-        server.port(),
-        server.login().map(login),
-    )
+    (server.host().to_string(), server.port(), server.login().map(login))
 }
 
 fn login(user: &str, password: &str) -> Option<(String, String)> {
@@ -56,11 +52,7 @@ fn an_amqp_url_means_what_it_says() {
     let text = "amqps://m:a%23b@h/v%2Fw";
     assert_eq!(parts(text), ("h".into(), 5671, login("m", "a#b")));
     assert_eq!(vhost(text), "v/w");
-    assert_eq!(
-        vhost("amqps://m:p@h/"),
-        "/",
-        "nobody has a host with an empty name"
-    );
+    assert_eq!(vhost("amqps://m:p@h/"), "/", "nobody has a host with an empty name");
     assert_eq!(vhost("amqps://m:p@h"), "/");
     assert_eq!(vhost("amqps://m:p@h/%2F"), "/");
     assert_eq!(url("amqps://m:p@h/%zz"), Err((UrlProblem::Escape, 14)));
@@ -71,10 +63,9 @@ fn an_amqp_url_means_what_it_says() {
 #[test]
 fn a_login_is_whole_or_the_credential_is_refused() {
     let refused = |text: &str| match module(text).unwrap_err() {
-        CredentialError {
-            field: "url",
-            problem: CredentialProblem::Url(error),
-        } => (error.problem, error.offset),
+        CredentialError { field: "url", problem: CredentialProblem::Url(error) } => {
+            (error.problem, error.offset)
+        }
         other => panic!("{other:?}"),
     };
     assert_eq!(refused("amqps://m:@h/x"), (UrlProblem::Password, 10));
@@ -83,10 +74,7 @@ fn a_login_is_whole_or_the_credential_is_refused() {
     assert_eq!(refused("tls://:p@h"), (UrlProblem::User, 6));
     assert_eq!(refused("tls://@h"), (UrlProblem::User, 6));
     assert_eq!(refused("tls://a%00b:p@h"), (UrlProblem::Control, 6));
-    assert!(
-        module("mem:").is_ok(),
-        "a broker in the process asks for no password"
-    );
+    assert!(module("mem:").is_ok(), "a broker in the process asks for no password");
     assert!(Bootstrap::parse("amqps://h/x").is_err());
 }
 
@@ -132,28 +120,13 @@ fn a_document_tells_its_principal() {
         assert_eq!(again, credential);
         Principal::from(&credential).to_string()
     };
-    assert_eq!(
-        principal(r#""node":"n1","module":"mail""#),
-        "module mail on n1"
-    );
-    assert_eq!(
-        principal(r#""kind":"module","node":"n1","module":"mail""#),
-        "module mail on n1"
-    );
+    assert_eq!(principal(r#""node":"n1","module":"mail""#), "module mail on n1");
+    assert_eq!(principal(r#""kind":"module","node":"n1","module":"mail""#), "module mail on n1");
     assert_eq!(principal(r#""kind":"host","node":"n1""#), "host n1");
     assert_eq!(principal(r#""kind":"builder","node":"n1""#), "builder n1");
-    assert_eq!(
-        principal(r#""kind":"person","name":"alice""#),
-        "person alice"
-    );
-    assert_eq!(
-        principal(r#""kind":"controller","name":"controller""#),
-        "controller controller"
-    );
-    assert_eq!(
-        principal(r#""kind":"controller","node":"n1""#),
-        "controller n1"
-    );
+    assert_eq!(principal(r#""kind":"person","name":"alice""#), "person alice");
+    assert_eq!(principal(r#""kind":"controller","name":"controller""#), "controller controller");
+    assert_eq!(principal(r#""kind":"controller","node":"n1""#), "controller n1");
     assert_eq!(principal(r#""kind":"gateway","name":"g1""#), "gateway g1");
 }
 
@@ -177,12 +150,7 @@ fn a_document_with_a_part_of_a_scope_must_have_the_whole() {
 
 #[test]
 fn a_bootstrap_url_is_another_type() {
-    for text in [
-        "tls://u:p@h",
-        " tls://u:p@h\n",
-        "\"tls://u:p@h\"",
-        r#"{"url":"tls://u:p@h"}"#,
-    ] {
+    for text in ["tls://u:p@h", " tls://u:p@h\n", "\"tls://u:p@h\"", r#"{"url":"tls://u:p@h"}"#] {
         assert!(Bootstrap::parse(text).is_ok(), "{text}");
         assert_eq!(problem(text), ("document", CredentialProblem::Unscoped));
     }
@@ -197,27 +165,15 @@ fn a_bad_document_names_the_field_and_the_offset() {
     assert_eq!(problem(r#"{"node":1}"#), ("node", expected("a string", 8)));
     assert_eq!(
         problem(r#"{"kind":"root"}"#),
-        (
-            "kind",
-            expected("module, host, builder, person, controller or gateway", 8)
-        )
+        ("kind", expected("module, host, builder, person, controller or gateway", 8))
     );
     let empty_list = r#"{"url":"mem:","node":"n1","module":"mail","fingerprint":[]}"#;
-    assert_eq!(
-        problem(empty_list),
-        ("fingerprint", expected("1 to 8 fingerprints", 56))
-    );
+    assert_eq!(problem(empty_list), ("fingerprint", expected("1 to 8 fingerprints", 56)));
     let (field, CredentialProblem::Json(error)) = problem(r#"{"node":"a","node":"b"}"#) else {
         panic!();
     };
-    assert_eq!(
-        (field, error.problem, error.offset),
-        ("document", JsonProblem::DuplicateKey, 12)
-    );
-    assert!(matches!(
-        problem(r#"{"node":"a.*"}"#),
-        ("node", CredentialProblem::Name(_))
-    ));
+    assert_eq!((field, error.problem, error.offset), ("document", JsonProblem::DuplicateKey, 12));
+    assert!(matches!(problem(r#"{"node":"a.*"}"#), ("node", CredentialProblem::Name(_))));
     let (_, large) = problem(&" ".repeat(MAX_DOCUMENT_BYTES + 1));
     assert!(matches!(large, CredentialProblem::TooLarge { .. }));
 }
@@ -225,14 +181,8 @@ fn a_bad_document_names_the_field_and_the_offset() {
 #[test]
 fn a_fingerprint_is_read_in_every_usual_spelling() {
     let plain: Fingerprint = HASH.parse().unwrap();
-    let colons: Vec<String> = (0..32)
-        .map(|i| HASH[2 * i..2 * i + 2].to_uppercase())
-        .collect();
-    for text in [
-        HASH.to_uppercase(),
-        format!("SHA256:{HASH}"),
-        colons.join(":"),
-    ] {
+    let colons: Vec<String> = (0..32).map(|i| HASH[2 * i..2 * i + 2].to_uppercase()).collect();
+    for text in [HASH.to_uppercase(), format!("SHA256:{HASH}"), colons.join(":")] {
         assert_eq!(text.parse(), Ok(plain), "{text}");
     }
     let refused = |text: &str| {
@@ -241,15 +191,9 @@ fn a_fingerprint_is_read_in_every_usual_spelling() {
     };
     assert_eq!(refused(""), (FingerprintProblem::TooShort, 0));
     assert_eq!(refused(&HASH[..63]), (FingerprintProblem::TooShort, 63));
-    assert_eq!(
-        refused(&format!("{HASH}0")),
-        (FingerprintProblem::TooLong, 64)
-    );
+    assert_eq!(refused(&format!("{HASH}0")), (FingerprintProblem::TooLong, 64));
     assert_eq!(refused("0:0"), (FingerprintProblem::Character, 1));
-    assert_eq!(
-        refused(&format!("sha1:{HASH}")),
-        (FingerprintProblem::Character, 0)
-    );
+    assert_eq!(refused(&format!("sha1:{HASH}")), (FingerprintProblem::Character, 0));
 }
 
 #[test]
@@ -265,17 +209,11 @@ fn a_token_reads_back_and_a_bad_one_is_refused() {
     .unwrap();
     let text = token.to_text().unwrap();
     assert!(!text.expose().contains('='));
-    assert_eq!(
-        EnrolmentToken::parse(&format!(" {}\n", text.expose())).unwrap(),
-        token
-    );
+    assert_eq!(EnrolmentToken::parse(&format!(" {}\n", text.expose())).unwrap(), token);
     assert_eq!(Principal::from(&token).inbox_tokens(), ("enrol", "t0"));
     assert!(!format!("{token:?}").contains("hunter2"));
     let refused = |text: &str| EnrolmentToken::parse(text).unwrap_err();
-    assert_eq!(
-        refused("ab$d").problem,
-        CredentialProblem::Base64 { offset: 2 }
-    );
+    assert_eq!(refused("ab$d").problem, CredentialProblem::Base64 { offset: 2 });
     assert_eq!(refused("e30").field, "controllerKey");
 }
 
@@ -289,16 +227,9 @@ fn no_error_and_no_debug_shows_a_password() {
         "s3cr3t",
     ];
     for text in bad {
-        for document in [
-            text.to_owned(),
-            format!("\"{text}\""),
-            format!(r#"{{"url":"{text}"}}"#),
-        ] {
+        for document in [text.to_owned(), format!("\"{text}\""), format!(r#"{{"url":"{text}"}}"#)] {
             let error = Document::parse(&document).unwrap_err();
-            assert!(
-                !format!("{error} {error:?}").contains("s3cr3t"),
-                "{document}"
-            );
+            assert!(!format!("{error} {error:?}").contains("s3cr3t"), "{document}");
         }
     }
     for text in [r#"{"url" "s3cr3t"}"#, r#"{"url":["s3cr3t"]}"#, r#""s3cr3t"#] {

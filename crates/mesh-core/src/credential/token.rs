@@ -53,14 +53,7 @@ impl EnrolmentToken {
         if secret.expose().is_empty() {
             return Err(error("secret", CredentialProblem::Missing));
         }
-        Ok(Self {
-            url,
-            fingerprints,
-            id,
-            secret,
-            node,
-            controller_key,
-        })
+        Ok(Self { url, fingerprints, id, secret, node, controller_key })
     }
 
     /// Reads the base64url text; white space around it is left out.
@@ -171,9 +164,7 @@ impl FromStr for ControllerKey {
     type Err = CredentialProblem;
 
     fn from_str(text: &str) -> Result<Self, CredentialProblem> {
-        let bytes = BASE64URL
-            .decode(text)
-            .map_err(|found| base64_problem(&found))?;
+        let bytes = BASE64URL.decode(text).map_err(|found| base64_problem(&found))?;
         let what = "32 bytes in base64url";
         match bytes.try_into() {
             Ok(key) => Ok(Self(key)),

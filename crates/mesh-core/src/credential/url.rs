@@ -200,10 +200,7 @@ fn server(rest: &str, start: usize, default_port: u16) -> Result<(Server, &str, 
     let (login, host_at) = match authority.split_once('@') {
         None => (None, 0),
         Some((_, host)) if host.contains('@') => {
-            return refused(
-                UrlProblem::Reserved,
-                start + authority.len() - host.len() - 1,
-            );
+            return refused(UrlProblem::Reserved, start + authority.len() - host.len() - 1);
         }
         Some((userinfo, _)) => (Some(login(userinfo, start)?), userinfo.len() + 1),
     };
@@ -212,17 +209,17 @@ fn server(rest: &str, start: usize, default_port: u16) -> Result<(Server, &str, 
     let name_end = host.rfind(']').map_or(0, |bracket| bracket + 1);
     let (host, port) = match host[name_end..].find(':') {
         None => (host, None),
-        Some(colon) => host
-            .split_at_checked(name_end + colon)
-            .map_or((host, None), |(h, p)| (h, Some(p))),
+        Some(colon) => {
+            host.split_at_checked(name_end + colon).map_or((host, None), |(h, p)| (h, Some(p)))
+        }
     };
     let named = Host::new(host).or_else(|problem| refused(problem, start + host_at))?;
     let port_at = start + host_at + host.len() + 1;
     let port = match port.map(|text| &text[1..]) {
         None => default_port,
-        Some(text) if text.bytes().all(|b| b.is_ascii_digit()) => text
-            .parse()
-            .or_else(|_| refused(UrlProblem::Port, port_at))?,
+        Some(text) if text.bytes().all(|b| b.is_ascii_digit()) => {
+            text.parse().or_else(|_| refused(UrlProblem::Port, port_at))?
+        }
         Some(_) => return refused(UrlProblem::Port, port_at),
     };
     let server = Server::new(named, port, login).or_else(|problem| refused(problem, port_at))?;
@@ -232,11 +229,7 @@ fn server(rest: &str, start: usize, default_port: u16) -> Result<(Server, &str, 
 
 fn login(userinfo: &str, start: usize) -> Result<Login, UrlError> {
     let Some((user, password)) = userinfo.split_once(':') else {
-        let missing = if userinfo.is_empty() {
-            UrlProblem::User
-        } else {
-            UrlProblem::Password
-        };
+        let missing = if userinfo.is_empty() { UrlProblem::User } else { UrlProblem::Password };
         return refused(missing, start + userinfo.len());
     };
     let password_at = start + user.len() + 1;
@@ -258,11 +251,8 @@ fn decoded(text: &str, start: usize) -> Result<String, UrlError> {
 
 /// Keeps RFC 3986's unreserved characters.
 fn encode(text: &str) -> String {
-    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
+    const RESERVED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     utf8_percent_encode(text, RESERVED).to_string()
 }
 

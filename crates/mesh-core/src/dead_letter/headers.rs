@@ -1,23 +1,14 @@
 //! The headers of a dead letter.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-
 use super::DeadLetter;
+use crate::event::encode_header;
 use crate::message::{HeaderName, HeaderValue, Headers, Message, belongs_to_broker, names};
 use crate::subject::Subject;
 use crate::topology::MeshSubject;
 
-/// What an `x-` header's value may not hold as it is (protocol §3).
-const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%');
-
 /// The headers that every event has (protocol §3).
-const REQUIRED: [HeaderName; 5] = [
-    names::EVENT_ID,
-    names::SOURCE,
-    names::NODE,
-    names::TIME,
-    names::CONTENT_TYPE,
-];
+const REQUIRED: [HeaderName; 5] =
+    [names::EVENT_ID, names::SOURCE, names::NODE, names::TIME, names::CONTENT_TYPE];
 
 /// Those that travel on: not the broker's, not an earlier dead letter's, none twice.
 pub(super) fn application(message: &Message) -> Headers {
@@ -27,9 +18,7 @@ pub(super) fn application(message: &Message) -> Headers {
 /// Of those, the ones that every event has.
 pub(super) fn required(message: &Message) -> Headers {
     kept(message, |name| {
-        REQUIRED
-            .iter()
-            .any(|required| name.eq_ignore_ascii_case(required.as_str()))
+        REQUIRED.iter().any(|required| name.eq_ignore_ascii_case(required.as_str()))
     })
 }
 
@@ -47,8 +36,7 @@ fn kept(message: &Message, keep: impl Fn(&str) -> bool) -> Headers {
 /// `x-dead-*`, `Nats-*` and whatever else a broker acts on, in any case.
 fn steers(name: &str) -> bool {
     let prefixed = |prefix: &str| {
-        name.get(..prefix.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+        name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
     prefixed("x-dead-") || prefixed("nats-") || belongs_to_broker(name)
 }
@@ -60,18 +48,14 @@ impl DeadLetter {
         if let Some(subject) = subject {
             set(headers, names::DEAD_SUBJECT, subject.as_str());
         }
-        set(
-            headers,
-            names::DEAD_CONSUMER,
-            self.consumer.consumer.as_str(),
-        );
+        set(headers, names::DEAD_CONSUMER, self.consumer.consumer.as_str());
         headers.set(names::DEAD_SEQUENCE, self.sequence.into());
         headers.set(names::DEAD_DELIVERIES, self.deliveries.into());
         set(headers, names::DEAD_REASON, self.reason.as_str());
         if let (Some(error), true) = (&self.error, with_error) {
             set(headers, names::DEAD_ERROR, error.as_str());
         }
-        set(headers, names::DEAD_TIME, &rfc3339(self.time.as_millis()));
+        set(headers, names::DEAD_TIME, &self.time.to_string());
     }
 }
 
@@ -88,18 +72,8 @@ fn first_subject(subject: &Subject) -> Subject {
 
 /// Percent-encoding leaves nothing that a header's value may not hold.
 fn set(headers: &mut Headers, name: HeaderName, text: &str) {
-    let value = utf8_percent_encode(text, ENCODED).to_string();
+    let value = encode_header(text);
     if let Ok(value) = HeaderValue::new(value) {
         headers.set(name, value);
     }
-}
-
-fn rfc3339(millis: i64) -> String {
-    // Years that the calendar does not hold are told as its first or last day.
-    let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(if millis < 0 {
-        jiff::Timestamp::MIN
-    } else {
-        jiff::Timestamp::MAX
-    });
-    format!("{time:.3}")
 }

@@ -89,13 +89,8 @@ pub enum DeadReason {
 }
 
 impl DeadReason {
-    const ALL: [Self; 5] = [
-        Self::MaxDeliver,
-        Self::Terminated,
-        Self::Undecodable,
-        Self::Unverifiable,
-        Self::AgedOut,
-    ];
+    const ALL: [Self; 5] =
+        [Self::MaxDeliver, Self::Terminated, Self::Undecodable, Self::Unverifiable, Self::AgedOut];
 
     /// As `x-dead-reason` says it.
     #[must_use]

@@ -1,11 +1,9 @@
-use percent_encoding::percent_decode_str;
-
 use super::{DeadLetter, DeadReason};
 use crate::message::{HeaderName, Message, names};
 use crate::name::ConsumerName;
+use crate::percent;
 use crate::port::{ConsumerRef, Reason};
 use crate::subject::Subject;
-use crate::time::Timestamp;
 use crate::topology::StreamName;
 
 /// Why a message is not a dead letter that can be read.
@@ -29,7 +27,7 @@ impl DeadLetter {
     pub fn parse(message: &Message) -> Result<Self, DeadLetterError> {
         let text = |name: HeaderName| match message.headers().value(name.as_str()) {
             None => Err(DeadLetterError::Missing(name)),
-            Some(value) => match percent_decode_str(value).decode_utf8() {
+            Some(value) => match percent::decode(value) {
                 Ok(text) => Ok((name, text.into_owned())),
                 Err(_) => Err(DeadLetterError::Unreadable(name)),
             },
@@ -41,8 +39,7 @@ impl DeadLetter {
         };
         let number = |name| {
             let (name, text) = text(name)?;
-            text.parse::<u64>()
-                .map_err(|_| DeadLetterError::Unreadable(name))
+            text.parse::<u64>().map_err(|_| DeadLetterError::Unreadable(name))
         };
         let subject = match optional(names::DEAD_SUBJECT)? {
             None => None,
@@ -59,9 +56,7 @@ impl DeadLetter {
             .find(|known| known.as_str() == reason)
             .ok_or(DeadLetterError::Unreadable(name))?;
         let (name, time) = text(names::DEAD_TIME)?;
-        let time: jiff::Timestamp = time
-            .parse()
-            .map_err(|_| DeadLetterError::Unreadable(name))?;
+        let time = time.parse().map_err(|_| DeadLetterError::Unreadable(name))?;
         Ok(Self {
             subject,
             consumer: ConsumerRef::new(StreamName::Events, consumer),
@@ -69,7 +64,7 @@ impl DeadLetter {
             deliveries: number(names::DEAD_DELIVERIES)?,
             reason,
             error: optional(names::DEAD_ERROR)?.map(|(_, text)| Reason::new(text)),
-            time: Timestamp::from_millis(time.as_millisecond()),
+            time,
         })
     }
 }

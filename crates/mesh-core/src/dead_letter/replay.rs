@@ -40,11 +40,7 @@ impl DeadLetter {
         if !dead.headers().iter().any(has_id) {
             return Err(ReplayError::Reference);
         }
-        let replay = MeshSubject::Replay {
-            consumer: letter.consumer.consumer,
-            module,
-            event,
-        };
+        let replay = MeshSubject::Replay { consumer: letter.consumer.consumer, module, event };
         Ok(Message::new(replay.to_subject()?, dead.payload().clone())
             .with_headers(headers::application(dead)))
     }

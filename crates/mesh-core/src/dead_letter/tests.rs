@@ -34,11 +34,7 @@ fn names_of(message: &Message) -> Vec<&str> {
 
 #[test]
 fn body_and_application_headers_are_unchanged() {
-    let event = event(&[
-        ("x-event-id", "e-1"),
-        ("X-Mine", " a=b".trim()),
-        ("x-zoo", "é"),
-    ]);
+    let event = event(&[("x-event-id", "e-1"), ("X-Mine", " a=b".trim()), ("x-zoo", "é")]);
     let dead = letter().to_message(Some(&event), &Limits::default());
     assert_eq!(dead.payload(), event.payload());
     assert_eq!(names_of(&dead), ["x-event-id", "X-Mine", "x-zoo"]);
@@ -91,10 +87,7 @@ fn its_headers_say_what_happened() {
 fn what_exceeds_a_limit_loses_optional_headers_first_and_then_everything() {
     let long = "v".repeat(3000);
     let event = event(&[("x-event-id", "e-1"), ("x-long", &long)]);
-    let limits = |max_payload, max_header_bytes| Limits {
-        max_payload,
-        max_header_bytes,
-    };
+    let limits = |max_payload, max_header_bytes| Limits { max_payload, max_header_bytes };
     let whole = letter().to_message(Some(&event), &limits(100, 4000));
     assert_eq!(names_of(&whole), ["x-event-id", "x-long"]);
     let required = letter().to_message(Some(&event), &limits(100, 1000));
@@ -112,12 +105,7 @@ fn what_exceeds_a_limit_loses_optional_headers_first_and_then_everything() {
 
 #[test]
 fn an_event_that_is_gone_leaves_a_reference() {
-    let gone = DeadLetter {
-        subject: None,
-        reason: DeadReason::AgedOut,
-        error: None,
-        ..letter()
-    };
+    let gone = DeadLetter { subject: None, reason: DeadReason::AgedOut, error: None, ..letter() };
     let dead = gone.to_message(None, &Limits::default());
     assert_eq!(DeadLetter::parse(&dead), Ok(gone));
     assert_eq!(DeadLetter::replay(&dead), Err(ReplayError::Reference));
@@ -128,18 +116,12 @@ fn a_replay_goes_to_the_consumer_that_failed_and_carries_no_trace_of_its_death()
     let event = event(&[("x-event-id", "e-1"), ("x-mine", "m")]);
     let dead = letter().to_message(Some(&event), &Limits::default());
     let replay = DeadLetter::replay(&dead).unwrap();
-    assert_eq!(
-        replay.subject().as_str(),
-        "mesh.replay.n1_audit.mail.letter.sent"
-    );
+    assert_eq!(replay.subject().as_str(), "mesh.replay.n1_audit.mail.letter.sent");
     assert_eq!(replay.headers(), event.headers());
     assert_eq!(replay.payload(), event.payload());
 
     // It fails again: its dead letter names the event's own subject, so it can be sent back again.
-    let again = DeadLetter {
-        subject: Some(replay.subject().clone()),
-        ..letter()
-    };
+    let again = DeadLetter { subject: Some(replay.subject().clone()), ..letter() };
     let dead = again.to_message(Some(&replay), &Limits::default());
     assert_eq!(DeadLetter::parse(&dead), Ok(letter()));
     assert_eq!(DeadLetter::replay(&dead), Ok(replay));
@@ -147,16 +129,10 @@ fn a_replay_goes_to_the_consumer_that_failed_and_carries_no_trace_of_its_death()
 
 #[test]
 fn only_an_events_dead_letter_is_sent_back() {
-    let other = DeadLetter {
-        subject: Some(subject("mesh.control.built")),
-        ..letter()
-    };
+    let other = DeadLetter { subject: Some(subject("mesh.control.built")), ..letter() };
     let dead = other.to_message(Some(&event(&[("x-event-id", "1")])), &Limits::default());
     let found = subject("mesh.control.built");
-    assert_eq!(
-        DeadLetter::replay(&dead),
-        Err(ReplayError::NotAnEvent(found))
-    );
+    assert_eq!(DeadLetter::replay(&dead), Err(ReplayError::NotAnEvent(found)));
 }
 
 #[test]
@@ -175,9 +151,7 @@ fn a_header_that_is_missing_or_wrong_is_named() {
         let missing = DeadLetterError::Missing(name.clone());
         assert_eq!(DeadLetter::parse(&without), Err(missing));
         for bad in ["", "%ff", "9x"] {
-            let bad = dead
-                .clone()
-                .with_header(name.clone(), HeaderValue::new(bad).unwrap());
+            let bad = dead.clone().with_header(name.clone(), HeaderValue::new(bad).unwrap());
             let wrong = DeadLetterError::Unreadable(name.clone());
             let parsed = DeadLetter::parse(&bad);
             assert!(
@@ -201,11 +175,7 @@ fn the_longest_names_make_a_publish_id_and_every_time_can_be_told() {
         };
         assert!(letter.publish_id(time).is_ok());
         let dead = letter.to_message(None, &Limits::default());
-        assert!(
-            dead.headers()
-                .value(HeaderName::as_str(&names::DEAD_TIME))
-                .is_some()
-        );
+        assert!(dead.headers().value(HeaderName::as_str(&names::DEAD_TIME)).is_some());
         assert!(DeadLetter::parse(&dead).is_ok());
     }
 }

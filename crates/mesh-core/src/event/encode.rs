@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::value::encode;
+use super::value::encode_header;
 use super::{
     CAUSATION_ID, CONTENT_TYPE, EVENT_ID, Event, JSON, NODE, SCHEMA, SOURCE, STRUCTURED, TIME,
 };
@@ -16,17 +16,17 @@ impl Event {
     #[must_use]
     pub fn headers(&self) -> Pairs {
         let mut headers: Pairs = vec![
-            (EVENT_ID.into(), encode(self.id().as_str())),
+            (EVENT_ID.into(), encode_header(self.id().as_str())),
             (SOURCE.into(), self.source().to_string()),
             (NODE.into(), self.node().to_string()),
             (TIME.into(), self.time().to_string()),
             (CONTENT_TYPE.into(), JSON.into()),
         ];
         if let Some(cause) = self.causation() {
-            headers.push((CAUSATION_ID.into(), encode(cause.as_str())));
+            headers.push((CAUSATION_ID.into(), encode_header(cause.as_str())));
         }
         if let Some(schema) = self.schema() {
-            headers.push((SCHEMA.into(), encode(schema)));
+            headers.push((SCHEMA.into(), encode_header(schema)));
         }
         self.others(headers)
     }

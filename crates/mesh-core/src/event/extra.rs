@@ -53,7 +53,7 @@ impl ExtraHeaders {
         if is_brokers(name) || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Err(ExtraProblem::Reserved);
         }
-        self.push(name, text, value::encode)
+        self.push(name, text, value::encode_header)
     }
 
     /// Keeps a header that came with a message.
@@ -68,11 +68,7 @@ impl ExtraHeaders {
         value: &str,
         encode: fn(&str) -> String,
     ) -> Result<(), ExtraProblem> {
-        let value = if value::is_encoded(name) {
-            encode(value)
-        } else {
-            value.to_owned()
-        };
+        let value = if value::is_encoded(name) { encode(value) } else { value.to_owned() };
         if let Some(offset) = value::line_break(&value) {
             return Err(ExtraProblem::LineBreak { offset });
         }
@@ -84,9 +80,7 @@ impl ExtraHeaders {
     /// travels where they are not.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
-        let (found, value) = self
-            .iter()
-            .find(|(found, _)| found.eq_ignore_ascii_case(name))?;
+        let (found, value) = self.iter().find(|(found, _)| found.eq_ignore_ascii_case(name))?;
         if !value::is_encoded(found) {
             return Some(value.into());
         }

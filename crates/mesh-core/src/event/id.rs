@@ -69,7 +69,7 @@ impl EventId {
     /// As the value of an `x-` header, percent-encoded where it has to be.
     #[must_use]
     pub fn to_header(&self) -> String {
-        super::value::encode(&self.0)
+        super::value::encode_header(&self.0)
     }
 
     /// The id that the value of an `x-` header stands for.

@@ -45,7 +45,7 @@ pub use headers::{
     TRACEPARENT, TRACESTATE,
 };
 pub use id::{EventId, EventIdError};
-pub use value::decode_header;
+pub use value::{decode_header, encode_header};
 
 /// One event: its facts and its data. The event's name is in the subject, not here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,7 +188,7 @@ impl Event {
     /// a whole stream, so a bare id would let one module suppress another's event.
     #[must_use]
     pub fn publish_id(&self) -> String {
-        let id = value::encode(self.id.as_str());
+        let id = encode_header(self.id.as_str());
         format!("{}.{}.{id}", self.node, self.source)
     }
 
@@ -200,10 +200,7 @@ impl Event {
         if self.source == *proven {
             return Ok(());
         }
-        Err(Unverifiable {
-            claimed: self.source.clone(),
-            proven: proven.clone(),
-        })
+        Err(Unverifiable { claimed: self.source.clone(), proven: proven.clone() })
     }
 }
 
@@ -214,7 +211,6 @@ impl TraceContext {
             (TRACESTATE, &self.tracestate),
             (BAGGAGE, &self.baggage),
         ];
-        all.into_iter()
-            .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+        all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 }

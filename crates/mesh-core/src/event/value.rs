@@ -13,12 +13,13 @@ const TEXT: &AsciiSet = &WIRE.add(b'%');
 
 /// Whether values of headers of this name are percent-encoded.
 pub(super) fn is_encoded(name: &str) -> bool {
-    name.get(..2)
-        .is_some_and(|prefix| prefix.eq_ignore_ascii_case("x-"))
+    name.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case("x-"))
 }
 
-/// Any text as the value of an `x-` header.
-pub(super) fn encode(text: &str) -> String {
+/// Any text as the value of an `x-` header (protocol §3): outside U+0021–U+007E, and space, `"` and
+/// `%`, it is percent-encoded.
+#[must_use]
+pub fn encode_header(text: &str) -> String {
     utf8_percent_encode(text, TEXT).to_string()
 }
 
@@ -54,9 +55,6 @@ pub(super) fn line_break(value: &str) -> Option<usize> {
 pub(super) fn check_line(name: &str, value: &str) -> Result<(), EventError> {
     match line_break(value) {
         None => Ok(()),
-        Some(offset) => Err(EventError::new(
-            name.to_owned(),
-            EventProblem::LineBreak { offset },
-        )),
+        Some(offset) => Err(EventError::new(name.to_owned(), EventProblem::LineBreak { offset })),
     }
 }

@@ -79,26 +79,16 @@ impl GuardChain {
     /// Decides about one message. What was reserved for a message that is refused is released
     /// before this returns.
     pub fn check(&self, inbound: &Inbound<'_>, now: Now) -> Decision {
-        Decision {
-            outcome: self.run(inbound, now, |_, _| {}),
-            trace: None,
-        }
+        Decision { outcome: self.run(inbound, now, |_, _| {}), trace: None }
     }
 
     /// As [`check`](Self::check), and tells how each guard came to it.
     pub fn check_traced(&self, inbound: &Inbound<'_>, now: Now) -> Decision {
         let mut steps = Vec::with_capacity(self.links.len());
         let outcome = self.run(inbound, now, |link, finding| {
-            steps.push(Step {
-                guard: link.guard.name(),
-                mode: link.mode,
-                finding: finding(),
-            });
+            steps.push(Step { guard: link.guard.name(), mode: link.mode, finding: finding() });
         });
-        Decision {
-            outcome,
-            trace: Some(Trace(steps)),
-        }
+        Decision { outcome, trace: Some(Trace(steps)) }
     }
 
     /// Frees what the guards no longer need, and tells how many entries that were. Call it from a
@@ -115,10 +105,7 @@ impl GuardChain {
             .links
             .iter()
             .map(|link| {
-                (
-                    link.refused.load(Ordering::Acquire),
-                    link.shadow_refused.load(Ordering::Acquire),
-                )
+                (link.refused.load(Ordering::Acquire), link.shadow_refused.load(Ordering::Acquire))
             })
             .collect();
         let checked = self.checked.load(Ordering::Acquire);

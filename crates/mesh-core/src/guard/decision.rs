@@ -17,10 +17,7 @@ pub struct Decision {
 
 /// What to do with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a gateway has to handle each: route, drop, answer"
-)]
+#[expect(clippy::exhaustive_enums, reason = "a gateway has to handle each: route, drop, answer")]
 pub enum Outcome {
     /// Route it.
     Pass,
@@ -46,15 +43,10 @@ impl Outcome {
     /// What a refusal means for a message of this kind: only a request is answered.
     pub(super) fn of_refusal(guard: &'static str, refusal: Refusal, kind: MsgType) -> Self {
         match refusal.code() {
-            Some(code) if kind.is_answered() => Self::Nack {
-                guard,
-                code,
-                message: refusal.into_reason(),
-            },
-            _ => Self::Drop {
-                guard,
-                reason: refusal.into_reason(),
-            },
+            Some(code) if kind.is_answered() => {
+                Self::Nack { guard, code, message: refusal.into_reason() }
+            }
+            _ => Self::Drop { guard, reason: refusal.into_reason() },
         }
     }
 
@@ -70,11 +62,7 @@ impl fmt::Display for Outcome {
         match self {
             Self::Pass => f.write_str("pass"),
             Self::Drop { guard, reason } => write!(f, "drop by {guard}: {reason}"),
-            Self::Nack {
-                guard,
-                code,
-                message,
-            } => write!(f, "nack {code} by {guard}: {message}"),
+            Self::Nack { guard, code, message } => write!(f, "nack {code} by {guard}: {message}"),
         }
     }
 }

@@ -46,11 +46,7 @@ impl EdgeGuards {
     pub(super) fn into_builder(self) -> ChainBuilder {
         let shadow = self.shadow;
         let add = |builder: ChainBuilder, guard: Arc<dyn Guard>| {
-            let mode = if shadow.contains(&guard.stage()) {
-                Mode::Shadow
-            } else {
-                Mode::Enforce
-            };
+            let mode = if shadow.contains(&guard.stage()) { Mode::Shadow } else { Mode::Enforce };
             builder.guard(mode, guard)
         };
         let mut guards: Vec<Arc<dyn Guard>> = vec![

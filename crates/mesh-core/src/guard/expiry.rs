@@ -14,9 +14,7 @@ impl Expiry {
     /// Lets a message live `leeway` longer, for senders whose clocks are behind.
     #[must_use]
     pub fn with_leeway(leeway: Duration) -> Self {
-        Self {
-            leeway_ms: i64::try_from(leeway.as_millis()).unwrap_or(i64::MAX),
-        }
+        Self { leeway_ms: i64::try_from(leeway.as_millis()).unwrap_or(i64::MAX) }
     }
 }
 

@@ -113,10 +113,7 @@ impl Now {
     /// What `clock` shows.
     #[must_use]
     pub fn of(clock: &(impl Clock + ?Sized)) -> Self {
-        Self {
-            wall: clock.now(),
-            monotonic: clock.monotonic(),
-        }
+        Self { wall: clock.now(), monotonic: clock.monotonic() }
     }
 
     /// Measured time in nanoseconds, held below a quarter of what 64 bits can count (146 years),

@@ -89,9 +89,7 @@ impl PrefixDeny {
     /// Denies these prefixes.
     #[must_use]
     pub fn new(prefixes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self {
-            prefixes: prefixes.into_iter().map(Into::into).collect(),
-        }
+        Self { prefixes: prefixes.into_iter().map(Into::into).collect() }
     }
 }
 

@@ -141,8 +141,6 @@ impl Guard for Rate {
 
 impl fmt::Debug for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rate")
-            .field("figures", &self.figures())
-            .finish_non_exhaustive()
+        f.debug_struct("Rate").field("figures", &self.figures()).finish_non_exhaustive()
     }
 }

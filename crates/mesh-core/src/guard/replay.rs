@@ -151,10 +151,7 @@ impl Replay {
     }
 
     fn reclaim_at(&self, now: u64) -> usize {
-        self.shards
-            .iter()
-            .map(|shard| shard.lock().reclaim(now, &self.pool))
-            .sum()
+        self.shards.iter().map(|shard| shard.lock().reclaim(now, &self.pool)).sum()
     }
 
     /// The realm and the key of a message that has a usable id.
@@ -162,15 +159,13 @@ impl Replay {
         const MESSAGES: u8 = 0;
         const REPLIES: u8 = 1;
         let present = |id: &&str| !id.is_empty();
-        let (space, id) = match (
-            inbound.msg_id.filter(present),
-            inbound.correlation_id.filter(present),
-        ) {
-            (Some(id), _) => (MESSAGES, id),
-            (None, Some(id)) if inbound.kind.is_answer() => (REPLIES, id),
-            (None, Some(id)) => (MESSAGES, id),
-            (None, None) => return Err((&self.refused.no_id, "no id")),
-        };
+        let (space, id) =
+            match (inbound.msg_id.filter(present), inbound.correlation_id.filter(present)) {
+                (Some(id), _) => (MESSAGES, id),
+                (None, Some(id)) if inbound.kind.is_answer() => (REPLIES, id),
+                (None, Some(id)) => (MESSAGES, id),
+                (None, None) => return Err((&self.refused.no_id, "no id")),
+            };
         if id.len() > self.limits.max_id_bytes {
             return Err((&self.refused.id_too_long, "the id is too long"));
         }

@@ -115,19 +115,13 @@ impl Refusal {
     /// The message is dropped and the sender told nothing: for what is forged, misdirected or late.
     #[must_use]
     pub fn silent(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            reason: reason.into(),
-            code: None,
-        }
+        Self { reason: reason.into(), code: None }
     }
 
     /// A sender that waits for an answer gets this code and text; any other is told nothing.
     #[must_use]
     pub fn answered(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            reason: message.into(),
-            code: Some(code),
-        }
+        Self { reason: message.into(), code: Some(code) }
     }
 
     /// Why, in words that may be shown to the sender.

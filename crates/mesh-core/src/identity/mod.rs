@@ -102,9 +102,7 @@ impl From<&Credential> for Principal {
 
 impl From<&EnrolmentToken> for Principal {
     fn from(token: &EnrolmentToken) -> Self {
-        Self::Enrolment {
-            token: token.id().clone(),
-        }
+        Self::Enrolment { token: token.id().clone() }
     }
 }
 
@@ -138,25 +136,13 @@ mod tests {
         let person = PersonName::new("alice").unwrap();
         let token = TokenId::new("t0k3n").unwrap();
         for (principal, expected) in [
-            (
-                Principal::Module {
-                    node: node(),
-                    module,
-                },
-                ("mail.n1", true),
-            ),
+            (Principal::Module { node: node(), module }, ("mail.n1", true)),
             (Principal::Host { node: node() }, ("host.n1", false)),
             (Principal::Builder { node: node() }, ("builder.n1", false)),
             (Principal::Person { name: person }, ("person.alice", false)),
-            (
-                Principal::Controller { name: instance() },
-                ("controller.c1", true),
-            ),
+            (Principal::Controller { name: instance() }, ("controller.c1", true)),
             (Principal::Enrolment { token }, ("enrol.t0k3n", false)),
-            (
-                Principal::Gateway { name: instance() },
-                ("gateway.c1", false),
-            ),
+            (Principal::Gateway { name: instance() }, ("gateway.c1", false)),
         ] {
             assert_eq!(tokens(principal), (expected.0.to_owned(), expected.1));
         }

@@ -30,10 +30,7 @@ const SIZE: usize = 8;
 const USUAL: usize = 5;
 
 impl Group {
-    const EMPTY: Self = Self {
-        hashes: [0; SIZE],
-        children: [Child::NONE; SIZE],
-    };
+    const EMPTY: Self = Self { hashes: [0; SIZE], children: [Child::NONE; SIZE] };
 
     #[inline]
     fn is_full(&self) -> bool {
@@ -65,11 +62,7 @@ impl Edges {
     }
 
     fn with_homes(homes: u32) -> Self {
-        Self {
-            groups: vec![Group::EMPTY; homes as usize + 1],
-            homes,
-            len: 0,
-        }
+        Self { groups: vec![Group::EMPTY; homes as usize + 1], homes, len: 0 }
     }
 
     #[inline]
@@ -166,10 +159,8 @@ impl Edges {
             next += 1;
             let mut edges = self.groups[next].edges();
             if let Some(from) = edges.position(|(hash, _)| self.home(hash) as usize <= at) {
-                let (hash, child) = (
-                    self.groups[next].hashes[from],
-                    self.groups[next].children[from],
-                );
+                let (hash, child) =
+                    (self.groups[next].hashes[from], self.groups[next].children[from]);
                 self.groups[at].hashes[place] = hash;
                 self.groups[at].children[place] = child;
                 (at, place) = (next, from);

@@ -16,10 +16,7 @@ pub(super) struct Key {
 
 impl Key {
     /// Leads to the root, and to what is not in the trie yet.
-    pub(super) const NOWHERE: Self = Self {
-        parent: EXACT,
-        symbol: END,
-    };
+    pub(super) const NOWHERE: Self = Self { parent: EXACT, symbol: END };
 
     /// Near each other for all of a node's wildcards, so that one piece of memory holds them.
     #[inline]

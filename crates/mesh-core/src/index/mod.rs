@@ -79,11 +79,7 @@ struct Node {
 
 impl Node {
     fn root() -> Self {
-        Self {
-            key: Key::NOWHERE,
-            records: 0,
-            xor: 0,
-        }
+        Self { key: Key::NOWHERE, records: 0, xor: 0 }
     }
 }
 

@@ -93,11 +93,7 @@ impl<T> Records<T> {
 
     /// A record without values that no leaf knows yet.
     pub(super) fn add(&mut self, text: TextRef) -> u32 {
-        let record = Record {
-            values: SmallVec::new(),
-            text,
-            link: NONE,
-        };
+        let record = Record { values: SmallVec::new(), text, link: NONE };
         if self.vacant_record == NONE {
             push(&mut self.records, record);
             push(&mut self.keys, Key::NOWHERE);
@@ -116,10 +112,7 @@ impl<T> Records<T> {
     }
 
     pub(super) fn add_value(&mut self, record: u32, value: T) -> EntryId {
-        let place = Place {
-            record,
-            position: self.at(record).values.len() as u32,
-        };
+        let place = Place { record, position: self.at(record).values.len() as u32 };
         let id = if self.vacant_place == NONE {
             push(&mut self.places, place);
             (self.places.len() - 1) as u32
@@ -141,10 +134,7 @@ impl<T> Records<T> {
         if record == NONE {
             return None;
         }
-        *place = Place {
-            record: NONE,
-            position: self.vacant_place,
-        };
+        *place = Place { record: NONE, position: self.vacant_place };
         self.vacant_place = *id;
         self.len -= 1;
         let values = &mut self.at_mut(record).values;

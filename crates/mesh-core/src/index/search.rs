@@ -88,13 +88,7 @@ impl<'a, T> Search<'a, T> {
         if index.nodes[ROOT as usize].records > 0 {
             nodes.push((ROOT, index.root));
         }
-        Self {
-            index,
-            level: 0..nodes.len(),
-            nodes,
-            asked: List::new(),
-            leaves: List::new(),
-        }
+        Self { index, level: 0..nodes.len(), nodes, asked: List::new(), leaves: List::new() }
     }
 
     #[inline]
@@ -106,12 +100,10 @@ impl<'a, T> Search<'a, T> {
     fn descend(&mut self) {
         let start = self.nodes.len();
         for &asked in &self.asked {
-            self.index
-                .edges
-                .answer(asked, |child| match child.target() {
-                    Target::Node(node) => self.nodes.push((node, child)),
-                    Target::Leaf(record) => self.leaves.push(record),
-                });
+            self.index.edges.answer(asked, |child| match child.target() {
+                Target::Node(node) => self.nodes.push((node, child)),
+                Target::Leaf(record) => self.leaves.push(record),
+            });
         }
         self.asked.clear();
         self.level = start..self.nodes.len();

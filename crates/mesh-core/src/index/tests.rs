@@ -57,9 +57,7 @@ impl<T> FilterIndex<T> {
 #[test]
 fn wildcards_stand_for_what_they_stand_for() {
     let mut index = FilterIndex::new();
-    let texts = [
-        "a", "*", ">", "a.>", "a.*", "*.b", "a.b", "a.*.c", "*.>", "a.b.>",
-    ];
+    let texts = ["a", "*", ">", "a.>", "a.*", "*.b", "a.b", "a.*.c", "*.>", "a.b.>"];
     for (at, text) in (0..).zip(texts) {
         index.add(&filter(text), at).unwrap();
     }
@@ -72,9 +70,7 @@ fn wildcards_stand_for_what_they_stand_for() {
 #[test]
 fn equal_values_under_one_filter_are_each_visited_and_removed() {
     let mut index = FilterIndex::new();
-    let mut ids: Vec<EntryId> = (0..4)
-        .map(|_| index.add(&filter("a.*"), 7).unwrap())
-        .collect();
+    let mut ids: Vec<EntryId> = (0..4).map(|_| index.add(&filter("a.*"), 7).unwrap()).collect();
     assert_eq!(found(&index, "a.b"), [7; 4]);
     // The first is the head of the list, the next in its middle.
     for left in (0..4).rev() {
@@ -171,11 +167,7 @@ fn look_ups_stay_short_as_the_index_grows() {
 fn an_emptied_index_gives_its_memory_back() {
     let mut index = FilterIndex::new();
     let ids: Vec<EntryId> = (0..1_000)
-        .map(|n| {
-            index
-                .add(&filter(&format!("a.{}.*.{n}", n % 10)), n)
-                .unwrap()
-        })
+        .map(|n| index.add(&filter(&format!("a.{}.*.{n}", n % 10)), n).unwrap())
         .collect();
     for id in ids {
         assert!(index.remove(id).is_some());

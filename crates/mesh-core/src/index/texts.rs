@@ -51,12 +51,7 @@ fn stride(size: usize) -> usize {
 
 impl Texts {
     pub(super) fn new() -> Self {
-        Self {
-            sizes: std::array::from_fn(|_| Arena {
-                bytes: Vec::new(),
-                vacant: NONE,
-            }),
-        }
+        Self { sizes: std::array::from_fn(|_| Arena { bytes: Vec::new(), vacant: NONE }) }
     }
 
     #[cfg(test)]

@@ -31,10 +31,7 @@ impl<T> FilterIndex<T> {
 
     /// Takes out the value that [`add`](Self::add) gave this id to. `None`: it is no id of this
     /// index.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "an id is good for one removal"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "an id is good for one removal")]
     pub fn remove(&mut self, id: EntryId) -> Option<T> {
         let (value, record) = self.records.remove_value(&id)?;
         if self.is_empty() {
@@ -48,10 +45,7 @@ impl<T> FilterIndex<T> {
     }
 
     fn exact_key(&self, text: &[u8]) -> Key {
-        Key {
-            parent: EXACT,
-            symbol: self.symbols.of(text),
-        }
+        Key { parent: EXACT, symbol: self.symbols.of(text) }
     }
 
     fn find(&self, key: Key) -> Option<Target> {
@@ -149,11 +143,7 @@ impl<T> FilterIndex<T> {
     /// Puts a node in the place of the leaf at this depth, and the leaf below it.
     fn split(&mut self, record: u32, depth: usize) -> u32 {
         let key = self.records.key(record);
-        let new = Node {
-            key,
-            records: 1,
-            xor: record,
-        };
+        let new = Node { key, records: 1, xor: record };
         let node = if self.vacant_node == NONE {
             push(&mut self.nodes, new);
             (self.nodes.len() - 1) as u32
@@ -208,11 +198,8 @@ impl<T> FilterIndex<T> {
 
     /// Puts the one leaf that is left below a node in the node's place.
     fn merge(&mut self, node: u32) {
-        let Node {
-            key, xor: record, ..
-        } = self.nodes[node as usize];
-        self.edges
-            .remove(self.records.key(record), Target::Leaf(record));
+        let Node { key, xor: record, .. } = self.nodes[node as usize];
+        self.edges.remove(self.records.key(record), Target::Leaf(record));
         self.records.set_key(record, key);
         if let Some(child) = self.edges.get_mut(key, Target::Node(node)) {
             *child = Child::leaf(record);

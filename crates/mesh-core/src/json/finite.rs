@@ -79,11 +79,7 @@ impl ser::Serializer for Finite {
     }
 
     fn serialize_f64(self, value: f64) -> Result<(), Refusal> {
-        if value.is_finite() {
-            Ok(())
-        } else {
-            Err(Refusal::NotFinite)
-        }
+        if value.is_finite() { Ok(()) } else { Err(Refusal::NotFinite) }
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Refusal> {

@@ -54,10 +54,7 @@ impl<'a> Members<'a> {
 
     /// The value, `null` too.
     pub(crate) fn any(&self, name: &str) -> Option<Value<'a>> {
-        self.0
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| *value)
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
     }
 
     /// The value as text, unless it is absent or `null`.
@@ -72,10 +69,7 @@ impl<'a> Members<'a> {
 
 /// A value as text.
 pub(crate) fn text_of(value: Value<'_>) -> Result<Cow<'_, str>, ValueError> {
-    value.as_string().ok_or(ValueError {
-        expected: "a string",
-        offset: value.offset,
-    })
+    value.as_string().ok_or(ValueError { expected: "a string", offset: value.offset })
 }
 
 /// The first member whose key an earlier one has.

@@ -18,10 +18,7 @@ impl<'a> Scanner<'a> {
     /// A scanner at the start of `bytes`: at most `max_bytes` of them, UTF-8, no byte-order mark.
     pub(crate) fn new(bytes: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
         if bytes.len() > max_bytes {
-            let problem = JsonProblem::TooLarge {
-                max: max_bytes,
-                found: bytes.len(),
-            };
+            let problem = JsonProblem::TooLarge { max: max_bytes, found: bytes.len() };
             return Err(JsonError::new(problem, max_bytes));
         }
         if bytes.starts_with(b"\xef\xbb\xbf") {
@@ -39,12 +36,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn over(text: &'a str, base: usize) -> Self {
-        Self {
-            text,
-            at: 0,
-            depth: 0,
-            base,
-        }
+        Self { text, at: 0, depth: 0, base }
     }
 
     /// Where the next byte stands in the document.
@@ -286,10 +278,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn between(&self, start: usize, end: usize) -> Value<'a> {
-        Value {
-            text: &self.text[start..end],
-            offset: self.base + start,
-        }
+        Value { text: &self.text[start..end], offset: self.base + start }
     }
 
     #[cold]

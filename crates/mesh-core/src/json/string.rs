@@ -69,9 +69,10 @@ pub(super) fn escape(bytes: &[u8], at: usize) -> Result<(char, usize), JsonError
 }
 
 fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4)?.iter().try_fold(0, |unit, &byte| {
-        Some(unit << 4 | char::from(byte).to_digit(16)?)
-    })
+    bytes
+        .get(at..at + 4)?
+        .iter()
+        .try_fold(0, |unit, &byte| Some(unit << 4 | char::from(byte).to_digit(16)?))
 }
 
 /// The text of a checked string token, quotes and all.

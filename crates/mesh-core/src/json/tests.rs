@@ -76,10 +76,7 @@ fn a_refusal_says_what_and_where() {
     assert_eq!((error.problem, error.offset), (NotUtf8, 2));
     let error = RawJson::from_slice(b"[1, 2]", 5).unwrap_err();
     assert_eq!(error.problem, TooLarge { max: 5, found: 6 });
-    assert_eq!(
-        error.to_string(),
-        "JSON: too large (6 bytes, at most 5) at offset 5"
-    );
+    assert_eq!(error.to_string(), "JSON: too large (6 bytes, at most 5) at offset 5");
 }
 
 #[test]
@@ -87,10 +84,7 @@ fn a_hundred_and_twenty_eight_containers_may_be_open_and_no_more() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let nested = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
         assert!(RawJson::new(nested(128)).is_ok());
-        assert_eq!(
-            refusal(&nested(129)),
-            (JsonProblem::TooDeep, open.len() * 128)
-        );
+        assert_eq!(refusal(&nested(129)), (JsonProblem::TooDeep, open.len() * 128));
         assert!(RawJson::new(format!("[{0},{0}]", nested(127))).is_ok());
     }
     assert_eq!(refusal(&"[".repeat(1_000_000)).0, JsonProblem::TooDeep);
@@ -122,11 +116,7 @@ fn a_key_that_comes_twice_is_refused_however_it_is_escaped() {
         (r#"{"x":1,"to":1, "\u0078":2}"#, 15),
     ] {
         let error = read(text).unwrap_err();
-        assert_eq!(
-            (error.problem, error.offset),
-            (JsonProblem::DuplicateKey, offset),
-            "{text}"
-        );
+        assert_eq!((error.problem, error.offset), (JsonProblem::DuplicateKey, offset), "{text}");
     }
 }
 
@@ -141,10 +131,7 @@ fn unknown_fields_are_bounded() {
         Fields::<0>::read(&mut scanner, |_| None).map(|fields| fields.unknown.iter().count())
     };
     assert_eq!(count(&object(128)), Ok(128));
-    assert_eq!(
-        count(&object(129)).unwrap_err().problem,
-        JsonProblem::TooManyFields
-    );
+    assert_eq!(count(&object(129)).unwrap_err().problem, JsonProblem::TooManyFields);
 }
 
 #[test]
@@ -154,39 +141,21 @@ fn emitting_a_number_that_is_not_finite_is_an_error_and_not_null() {
         value: f64,
         more: Vec<Option<f32>>,
     }
-    let good = Reading {
-        value: 1.5,
-        more: vec![None, Some(2.0)],
-    };
+    let good = Reading { value: 1.5, more: vec![None, Some(2.0)] };
     assert_eq!(
         RawJson::from_serialize(&good).unwrap().as_str(),
         r#"{"value":1.5,"more":[null,2.0]}"#
     );
     for bad in [
-        Reading {
-            value: f64::NAN,
-            more: vec![],
-        },
-        Reading {
-            value: 0.0,
-            more: vec![Some(f32::INFINITY)],
-        },
+        Reading { value: f64::NAN, more: vec![] },
+        Reading { value: 0.0, more: vec![Some(f32::INFINITY)] },
     ] {
-        assert!(matches!(
-            RawJson::from_serialize(&bad),
-            Err(EmitError::NotFinite)
-        ));
+        assert!(matches!(RawJson::from_serialize(&bad), Err(EmitError::NotFinite)));
     }
     let map = std::collections::BTreeMap::from([("a", (1, f64::NEG_INFINITY))]);
-    assert!(matches!(
-        RawJson::from_serialize(&map),
-        Err(EmitError::NotFinite)
-    ));
+    assert!(matches!(RawJson::from_serialize(&map), Err(EmitError::NotFinite)));
     let odd_keys = std::collections::BTreeMap::from([((1, 2), 3)]);
-    assert!(matches!(
-        RawJson::from_serialize(&odd_keys),
-        Err(EmitError::Serialize(_))
-    ));
+    assert!(matches!(RawJson::from_serialize(&odd_keys), Err(EmitError::Serialize(_))));
 }
 
 #[test]

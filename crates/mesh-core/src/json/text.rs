@@ -40,9 +40,7 @@ impl JsonText {
     /// failure of the type's own `Serialize`.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, EmitError> {
         finite::check(value)?;
-        Ok(Self::new(
-            serde_json::to_vec(value).map_err(EmitError::Serialize)?,
-        )?)
+        Ok(Self::new(serde_json::to_vec(value).map_err(EmitError::Serialize)?)?)
     }
 
     /// For what [`ObjectWriter`](super::ObjectWriter) wrote.

@@ -15,10 +15,7 @@ pub(super) struct Checker {
 
 impl Checker {
     pub(super) fn new(source: Source) -> Self {
-        Self {
-            source,
-            problems: Vec::new(),
-        }
+        Self { source, problems: Vec::new() }
     }
 
     pub(super) fn error(&mut self, path: &str, kind: impl Into<ProblemKind>) {

@@ -107,8 +107,5 @@ impl Access {
 }
 
 fn pairs(tools: &[ToolRef]) -> Vec<(ModuleName, ToolName)> {
-    tools
-        .iter()
-        .map(|tool| (tool.module.clone(), tool.tool.clone()))
-        .collect()
+    tools.iter().map(|tool| (tool.module.clone(), tool.tool.clone())).collect()
 }

@@ -56,10 +56,10 @@ impl Mesh {
     /// Everything that runs: each module on each of its nodes.
     pub fn instances(&self) -> impl Iterator<Item = Consumer> {
         self.modules.values().flat_map(|module| {
-            module.nodes.iter().map(|node| Consumer {
-                node: node.clone(),
-                module: module.manifest.name.clone(),
-            })
+            module
+                .nodes
+                .iter()
+                .map(|node| Consumer { node: node.clone(), module: module.manifest.name.clone() })
         })
     }
 
@@ -87,9 +87,7 @@ impl Mesh {
     /// Whether some node runs the module with this tool.
     #[must_use]
     pub fn is_served(&self, tool: &ToolRef) -> bool {
-        let runs = self
-            .module(&tool.module)
-            .is_some_and(|found| !found.nodes.is_empty());
+        let runs = self.module(&tool.module).is_some_and(|found| !found.nodes.is_empty());
         runs && self.tool(tool).is_some()
     }
 

@@ -88,7 +88,7 @@ impl MeshFile {
     /// Reads a mesh file; `file` is what problems call it.
     ///
     /// # Errors
-    /// Every [`Problem`] that could be found, in the file's order.
+    /// Every [`Problem`](super::Problem) that could be found, in the file's order.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
         let (source, raw) = Source::read::<RawMesh>(file, text)?;
         let mut checker = Checker::new(source);
@@ -104,20 +104,11 @@ impl MeshFile {
         checker.no_duplicates(names("nodes[].name", node_names));
         let modules = raw.assignments.iter().map(|a| a.module.clone()).collect();
         checker.no_duplicates(names("assignments[].module", modules));
-        let people_names = raw
-            .people
-            .iter()
-            .map(|person| person.name.clone())
-            .collect();
+        let people_names = raw.people.iter().map(|person| person.name.clone()).collect();
         checker.no_duplicates(names("people[].name", people_names));
         let assignments = assignments(&mut checker, raw.assignments);
         let people = people(&mut checker, &raw.people);
-        Ok(Self {
-            source: checker.finish()?,
-            nodes,
-            assignments,
-            people,
-        })
+        Ok(Self { source: checker.finish()?, nodes, assignments, people })
     }
 
     /// The file's name, as it was given to [`parse`](Self::parse).
@@ -135,11 +126,7 @@ fn assignments(checker: &mut Checker, raw: Vec<RawAssignment>) -> Vec<Assignment
             let module = checker.parsed(&at("module"), &raw.module);
             checker.not_empty(&at("manifest"), &raw.manifest);
             let nodes = checker.all_parsed(&at("nodes"), &raw.nodes);
-            Some(Assignment {
-                module: module?,
-                manifest: raw.manifest,
-                nodes,
-            })
+            Some(Assignment { module: module?, manifest: raw.manifest, nodes })
         })
         .collect()
 }
@@ -160,10 +147,7 @@ fn people(checker: &mut Checker, raw: &[RawPerson]) -> Vec<Person> {
                     return None;
                 }
             };
-            Some(Person {
-                name: name?,
-                access,
-            })
+            Some(Person { name: name?, access })
         })
         .collect()
 }

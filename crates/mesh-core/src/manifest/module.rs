@@ -105,7 +105,7 @@ impl ModuleManifest {
     /// Reads a manifest; `file` is what problems call it.
     ///
     /// # Errors
-    /// Every [`Problem`] that could be found, in the file's order.
+    /// Every [`Problem`](super::Problem) that could be found, in the file's order.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
         let (source, raw) = Source::read::<RawModule>(file, text)?;
         let mut checker = Checker::new(source);
@@ -152,10 +152,7 @@ fn emitted_subjects_fit(checker: &mut Checker, raw: &RawModule) {
     for (index, event) in raw.emits.iter().enumerate() {
         let length = "mesh.events.".len() + raw.name.len() + 1 + event.len();
         if length > MAX_SUBJECT_BYTES && EventName::new(event).is_ok() {
-            checker.error(
-                &format!("emits[{index}]"),
-                ProblemKind::SubjectTooLong(length),
-            );
+            checker.error(&format!("emits[{index}]"), ProblemKind::SubjectTooLong(length));
         }
     }
 }
@@ -214,10 +211,7 @@ fn provides(checker: &mut Checker, raw: &[RawProvision]) -> Vec<Provision> {
             for (field, name) in fields() {
                 checker.not_empty(&at(field), name);
             }
-            Some(Provision {
-                name: name?,
-                credential: raw.credential.clone(),
-            })
+            Some(Provision { name: name?, credential: raw.credential.clone() })
         })
         .collect()
 }
@@ -235,11 +229,7 @@ fn requires(checker: &mut Checker, raw: Vec<RawRequirement>) -> Vec<Requirement>
             let from = checker.ok(&at(index, "from"), from);
             let contributes = tool::json_text(raw.contributes);
             let contributes = checker.ok(&at(index, "contributes"), contributes);
-            Some(Requirement {
-                provision: provision?,
-                from: from?,
-                contributes: contributes?,
-            })
+            Some(Requirement { provision: provision?, from: from?, contributes: contributes? })
         })
         .collect()
 }

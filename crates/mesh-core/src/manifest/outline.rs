@@ -24,9 +24,7 @@ impl Outline {
     /// The longest path whose bytes hold this offset; empty for none.
     pub(super) fn path_at(&self, offset: usize) -> &str {
         let holding = self.0.iter().filter(|entry| entry.span.contains(&offset));
-        holding
-            .max_by_key(|entry| entry.path.len())
-            .map_or("", |entry| &entry.path)
+        holding.max_by_key(|entry| entry.path.len()).map_or("", |entry| &entry.path)
     }
 
     /// The path of the value that takes exactly these bytes; empty for the whole file.
@@ -37,9 +35,7 @@ impl Outline {
 
     /// Every path and where its value begins.
     pub(super) fn into_offsets(self) -> impl Iterator<Item = (String, usize)> {
-        self.0
-            .into_iter()
-            .map(|entry| (entry.path, entry.value.start))
+        self.0.into_iter().map(|entry| (entry.path, entry.value.start))
     }
 
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
@@ -63,11 +59,7 @@ impl Outline {
             }
             _ => {}
         }
-        self.0.push(Entry {
-            path,
-            span: start..span.end,
-            value: span,
-        });
+        self.0.push(Entry { path, span: start..span.end, value: span });
     }
 }
 
@@ -84,9 +76,7 @@ pub(super) fn remove_key(table: &mut DeTable<'_>, offset: usize) -> bool {
 fn remove_from(value: &mut DeValue<'_>, offset: usize) -> bool {
     match value {
         DeValue::Table(table) => remove_key(table, offset),
-        DeValue::Array(items) => items
-            .iter_mut()
-            .any(|item| remove_from(item.get_mut(), offset)),
+        DeValue::Array(items) => items.iter_mut().any(|item| remove_from(item.get_mut(), offset)),
         _ => false,
     }
 }

@@ -133,11 +133,7 @@ impl EventPattern {
     /// The filters of all `patterns` without those inside another, which a server refuses beside it.
     #[must_use]
     pub fn minimal_filters(patterns: &[Self]) -> Vec<Filter> {
-        normalise(
-            patterns
-                .iter()
-                .flat_map(|pattern| pattern.filters.iter().cloned()),
-        )
+        normalise(patterns.iter().flat_map(|pattern| pattern.filters.iter().cloned()))
     }
 }
 

@@ -191,11 +191,7 @@ impl fmt::Display for Problem {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        write!(
-            f,
-            "{}:{}:{}: {severity}: ",
-            self.file, self.line, self.column
-        )?;
+        write!(f, "{}:{}:{}: {severity}: ", self.file, self.line, self.column)?;
         if !self.field.is_empty() {
             write!(f, "{}: ", self.field)?;
         }

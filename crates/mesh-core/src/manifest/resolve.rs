@@ -47,10 +47,7 @@ impl Mesh {
         if problems.iter().any(|p| p.severity == Severity::Error) {
             return Err(Problems::new(problems));
         }
-        Ok(Self {
-            warnings: problems,
-            ..mesh
-        })
+        Ok(Self { warnings: problems, ..mesh })
     }
 
     fn check_events(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
@@ -168,11 +165,7 @@ fn modules(
         };
         for (node, name) in assignment.nodes.iter().enumerate() {
             if !file.nodes.contains(name) {
-                push(
-                    Severity::Error,
-                    &format!("nodes[{node}]"),
-                    ProblemKind::UnknownNode,
-                );
+                push(Severity::Error, &format!("nodes[{node}]"), ProblemKind::UnknownNode);
             }
         }
         if assignment.nodes.is_empty() {
@@ -181,10 +174,8 @@ fn modules(
         match manifests.get(&assignment.module) {
             None => push(Severity::Error, "module", ProblemKind::UnknownModule),
             Some(&manifest) => {
-                let module = AssignedModule {
-                    manifest: manifest.clone(),
-                    nodes: assignment.nodes.clone(),
-                };
+                let module =
+                    AssignedModule { manifest: manifest.clone(), nodes: assignment.nodes.clone() };
                 modules.insert(assignment.module.clone(), module);
             }
         }

@@ -115,10 +115,7 @@ fn text(schema: &Value) -> Result<JsonText, SchemaError> {
 }
 
 fn object(table: toml::Table) -> Result<Map<String, Value>, SchemaError> {
-    table
-        .into_iter()
-        .map(|(key, value)| Ok((key, json_value(value)?)))
-        .collect()
+    table.into_iter().map(|(key, value)| Ok((key, json_value(value)?))).collect()
 }
 
 fn json_value(value: toml::Value) -> Result<Value, SchemaError> {

@@ -61,34 +61,20 @@ impl Message {
     pub fn check(&self, limits: &Limits) -> Result<(), MessageProblem> {
         let found = self.payload().len();
         if found > limits.max_payload {
-            return Err(MessageProblem::Payload {
-                max: limits.max_payload,
-                found,
-            });
+            return Err(MessageProblem::Payload { max: limits.max_payload, found });
         }
         if self.headers().is_empty() {
             return Ok(());
         }
         let found = self.headers().wire_bytes();
         if found > limits.max_header_bytes {
-            return Err(MessageProblem::Headers {
-                max: limits.max_header_bytes,
-                found,
-            });
+            return Err(MessageProblem::Headers { max: limits.max_header_bytes, found });
         }
         if let Some(name) = self.headers().repeated() {
-            return Err(MessageProblem::RepeatedHeader {
-                name: name.to_string(),
-            });
+            return Err(MessageProblem::RepeatedHeader { name: name.to_string() });
         }
-        match self
-            .headers()
-            .iter()
-            .find(|(name, _)| belongs_to_broker(name))
-        {
-            Some((name, _)) => Err(MessageProblem::BrokerHeader {
-                name: name.to_owned(),
-            }),
+        match self.headers().iter().find(|(name, _)| belongs_to_broker(name)) {
+            Some((name, _)) => Err(MessageProblem::BrokerHeader { name: name.to_owned() }),
             None => Ok(()),
         }
     }

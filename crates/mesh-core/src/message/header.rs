@@ -115,26 +115,17 @@ impl HeaderName {
     /// [`HeaderError`] with the character and its byte offset.
     pub fn new(text: impl Into<Cow<'static, str>>) -> Result<Self, HeaderError> {
         let text = text.into();
-        let refused = |problem| {
-            Err(HeaderError {
-                part: "name",
-                problem,
-            })
-        };
+        let refused = |problem| Err(HeaderError { part: "name", problem });
         if text.is_empty() {
             return refused(HeaderProblem::Empty);
         }
-        if let Some((offset, found)) = text
-            .char_indices()
-            .find(|(_, c)| !matches!(c, '!'..='~') || *c == ':')
+        if let Some((offset, found)) =
+            text.char_indices().find(|(_, c)| !matches!(c, '!'..='~') || *c == ':')
         {
             return refused(HeaderProblem::Character { found, offset });
         }
         if text.len() > Self::MAX {
-            return refused(HeaderProblem::TooLong {
-                max: Self::MAX,
-                found: text.len(),
-            });
+            return refused(HeaderProblem::TooLong { max: Self::MAX, found: text.len() });
         }
         Ok(Self(text))
     }
@@ -166,16 +157,8 @@ impl HeaderValue {
     /// [`HeaderError`] with the character and its byte offset.
     pub fn new(text: impl Into<Cow<'static, str>>) -> Result<Self, HeaderError> {
         let text = text.into();
-        let refused = |problem| {
-            Err(HeaderError {
-                part: "value",
-                problem,
-            })
-        };
-        let last = text
-            .char_indices()
-            .next_back()
-            .map_or(0, |(offset, _)| offset);
+        let refused = |problem| Err(HeaderError { part: "value", problem });
+        let last = text.char_indices().next_back().map_or(0, |(offset, _)| offset);
         let bad = |&(offset, c): &(usize, char)| {
             c.is_control() || ((offset == 0 || offset == last) && c.is_whitespace())
         };
@@ -183,10 +166,7 @@ impl HeaderValue {
             return refused(HeaderProblem::Character { found, offset });
         }
         if text.len() > Self::MAX {
-            return refused(HeaderProblem::TooLong {
-                max: Self::MAX,
-                found: text.len(),
-            });
+            return refused(HeaderProblem::TooLong { max: Self::MAX, found: text.len() });
         }
         Ok(Self(text))
     }

@@ -31,29 +31,22 @@ impl Headers {
     /// The first value of this very name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
-        self.iter()
-            .find(|(n, _)| *n == name)
-            .map(|(_, value)| value)
+        self.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
     /// Every value of this very name.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.iter()
-            .filter(move |(n, _)| *n == name)
-            .map(|(_, value)| value)
+        self.iter().filter(move |(n, _)| *n == name).map(|(_, value)| value)
     }
 
     /// Names and values in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &str)> + ExactSizeIterator {
-        self.0
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Removes each header that `keep` says no to.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
-        self.0
-            .retain(|(name, value)| keep(name.as_str(), value.as_str()));
+        self.0.retain(|(name, value)| keep(name.as_str(), value.as_str()));
     }
 
     /// How many there are.
@@ -71,9 +64,7 @@ impl Headers {
     /// Their size as text lines `name: value\r\n`, in bytes: what a broker's limit counts.
     #[must_use]
     pub fn wire_bytes(&self) -> usize {
-        self.iter()
-            .map(|(name, value)| name.len() + value.len() + 4)
-            .sum()
+        self.iter().map(|(name, value)| name.len() + value.len() + 4).sum()
     }
 
     /// A name that stands more than once.
@@ -104,8 +95,6 @@ impl IntoIterator for Headers {
 /// Shows the names only: values may be secret.
 impl fmt::Debug for Headers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set()
-            .entries(self.iter().map(|(name, _)| name))
-            .finish()
+        f.debug_set().entries(self.iter().map(|(name, _)| name)).finish()
     }
 }

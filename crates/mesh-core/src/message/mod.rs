@@ -38,10 +38,7 @@ pub struct Message(Arc<MessageParts>);
 
 /// The parts of a [`Message`].
 #[derive(Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "a message has these four parts and no more"
-)]
+#[expect(clippy::exhaustive_structs, reason = "a message has these four parts and no more")]
 pub struct MessageParts {
     /// Where it goes.
     pub subject: Subject,
@@ -57,13 +54,8 @@ impl Message {
     /// A message without headers and without a reply address.
     #[must_use]
     pub fn new(subject: Subject, payload: impl Into<Bytes>) -> Self {
-        MessageParts {
-            subject,
-            reply: None,
-            headers: Headers::default(),
-            payload: payload.into(),
-        }
-        .into()
+        MessageParts { subject, reply: None, headers: Headers::default(), payload: payload.into() }
+            .into()
     }
 
     /// The same message with this reply address.

@@ -47,10 +47,7 @@ impl Stamp {
     /// A stamp of these two.
     #[must_use]
     pub fn new(msg_id: impl Into<String>, timestamp: u64) -> Self {
-        Self {
-            msg_id: msg_id.into(),
-            timestamp,
-        }
+        Self { msg_id: msg_id.into(), timestamp }
     }
 }
 
@@ -70,10 +67,7 @@ impl AnswerRoute {
         if profile == Profile::MxEnv1 && path.is_none() {
             return None;
         }
-        let id = request
-            .correlation_id
-            .as_ref()
-            .or(request.msg_id.as_ref())?;
+        let id = request.correlation_id.as_ref().or(request.msg_id.as_ref())?;
         let to = &request.to;
         Some(Self {
             profile,
@@ -150,13 +144,9 @@ impl<'a> Decoded<'a> {
     #[must_use]
     pub fn as_answer(&self) -> Option<Answer<'a>> {
         let (correlation_id, from_realm, ok, body, error) = match self {
-            Self::LegacyReply(r) => (
-                r.correlation_id.clone(),
-                r.from_realm.clone(),
-                r.ok,
-                &r.body,
-                &r.error,
-            ),
+            Self::LegacyReply(r) => {
+                (r.correlation_id.clone(), r.from_realm.clone(), r.ok, &r.body, &r.error)
+            }
             Self::MxEnv(e) if e.kind.is_answer() => (
                 e.correlation_id.clone()?,
                 Some(e.from.realm.clone()),
@@ -173,10 +163,6 @@ impl<'a> Decoded<'a> {
                 .clone()
                 .unwrap_or_else(|| Fault::edge(EdgeCode::HandlerError, "refused without a reason")))
         };
-        Some(Answer {
-            correlation_id,
-            from_realm,
-            outcome,
-        })
+        Some(Answer { correlation_id, from_realm, outcome })
     }
 }

@@ -168,10 +168,7 @@ fn check(text: &str) -> Result<(), PathError> {
                 part = offset + 1;
             }
             _ if is_barred(byte) => {
-                return Err(PathError::Text(NameProblem::Character {
-                    found: byte.into(),
-                    offset,
-                }));
+                return Err(PathError::Text(NameProblem::Character { found: byte.into(), offset }));
             }
             _ => {}
         }
@@ -197,10 +194,7 @@ fn check(text: &str) -> Result<(), PathError> {
         return Err(PathError::Plane { offset });
     }
     if bytes.len() > MAX_BYTES {
-        return Err(PathError::Text(NameProblem::TooLong {
-            max: MAX_BYTES,
-            found: bytes.len(),
-        }));
+        return Err(PathError::Text(NameProblem::TooLong { max: MAX_BYTES, found: bytes.len() }));
     }
     Ok(())
 }

@@ -18,10 +18,7 @@ pub fn principal_key<'p>(principal: &'p RawJson<'_>) -> Option<Cow<'p, str>> {
     let key = match principal.kind() {
         JsonKind::String => principal.as_string()?,
         JsonKind::Object => {
-            let value = Value {
-                text: principal.as_str(),
-                offset: 0,
-            };
+            let value = Value { text: principal.as_str(), offset: 0 };
             let mut fields = fields(value).ok()?;
             let [iss, sub] = [ISS, SUB].map(|i| fields.take(i).and_then(Value::as_string));
             let (iss, sub) = (iss?, sub?);

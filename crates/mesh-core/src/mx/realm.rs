@@ -15,10 +15,8 @@ impl<'a> MxRealm<'a> {
     /// [`NameError`] with the character and its byte offset.
     pub fn new(text: impl Into<Cow<'a, str>>) -> Result<Self, NameError> {
         let text = text.into();
-        crate::name::realm_problem(&text).map_err(|problem| NameError {
-            kind: "realm name",
-            problem,
-        })?;
+        crate::name::realm_problem(&text)
+            .map_err(|problem| NameError { kind: "realm name", problem })?;
         Ok(Self(text))
     }
 

@@ -184,10 +184,7 @@ fn legacy(text: &str) -> Result<Topic, TopicError> {
     match escape::decode_canonical(text) {
         Ok(realm) => Ok(Topic::Mailbox(MailboxKind::Legacy, RealmName::new(realm)?)),
         Err(error) if text.contains('%') => Err(error.into()),
-        Err(_) => Ok(Topic::Mailbox(
-            MailboxKind::LegacyRaw,
-            RealmName::new(text)?,
-        )),
+        Err(_) => Ok(Topic::Mailbox(MailboxKind::LegacyRaw, RealmName::new(text)?)),
     }
 }
 

@@ -4,16 +4,12 @@ use super::NameProblem;
 
 /// `[a-z0-9][a-z0-9-]{0,62}`: nodes, modules, people.
 pub(super) fn label(text: &str) -> Result<(), NameProblem> {
-    token(text, |c, first| {
-        c.is_ascii_lowercase() || c.is_ascii_digit() || (!first && c == '-')
-    })
+    token(text, |c, first| c.is_ascii_lowercase() || c.is_ascii_digit() || (!first && c == '-'))
 }
 
 /// `[A-Za-z0-9][A-Za-z0-9_-]{0,62}`: tools, commands, and the tokens of an event.
 pub(super) fn word(text: &str) -> Result<(), NameProblem> {
-    token(text, |c, first| {
-        c.is_ascii_alphanumeric() || (!first && matches!(c, '-' | '_'))
-    })
+    token(text, |c, first| c.is_ascii_alphanumeric() || (!first && matches!(c, '-' | '_')))
 }
 
 /// One or more words joined by `.`, at most 200 bytes.
@@ -105,23 +101,17 @@ fn token(text: &str, allowed: impl Fn(char, bool) -> bool) -> Result<(), NamePro
 
 fn at_most(text: &str, max: usize) -> Result<(), NameProblem> {
     if text.len() > max {
-        return Err(NameProblem::TooLong {
-            max,
-            found: text.len(),
-        });
+        return Err(NameProblem::TooLong { max, found: text.len() });
     }
     Ok(())
 }
 
 fn shifted(problem: NameProblem, by: usize) -> NameProblem {
     match problem {
-        NameProblem::Empty { offset } => NameProblem::Empty {
-            offset: offset + by,
-        },
-        NameProblem::Character { found, offset } => NameProblem::Character {
-            found,
-            offset: offset + by,
-        },
+        NameProblem::Empty { offset } => NameProblem::Empty { offset: offset + by },
+        NameProblem::Character { found, offset } => {
+            NameProblem::Character { found, offset: offset + by }
+        }
         other => other,
     }
 }

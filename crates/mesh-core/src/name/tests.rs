@@ -10,38 +10,11 @@ fn a_label_is_lower_case_and_starts_with_a_letter_or_digit() {
         assert_eq!(NodeName::new(good).unwrap().as_str(), good);
     }
     assert_eq!(problem(NodeName::new("")), NameProblem::Empty { offset: 0 });
-    assert_eq!(
-        problem(NodeName::new("-a")),
-        NameProblem::Character {
-            found: '-',
-            offset: 0
-        }
-    );
-    assert_eq!(
-        problem(NodeName::new("a_b")),
-        NameProblem::Character {
-            found: '_',
-            offset: 1
-        }
-    );
-    assert_eq!(
-        problem(NodeName::new("aé")),
-        NameProblem::Character {
-            found: 'é',
-            offset: 1
-        }
-    );
-    assert_eq!(
-        problem(NodeName::new("A")),
-        NameProblem::Character {
-            found: 'A',
-            offset: 0
-        }
-    );
-    assert_eq!(
-        problem(NodeName::new("a".repeat(64))),
-        NameProblem::TooLong { max: 63, found: 64 }
-    );
+    assert_eq!(problem(NodeName::new("-a")), NameProblem::Character { found: '-', offset: 0 });
+    assert_eq!(problem(NodeName::new("a_b")), NameProblem::Character { found: '_', offset: 1 });
+    assert_eq!(problem(NodeName::new("aé")), NameProblem::Character { found: 'é', offset: 1 });
+    assert_eq!(problem(NodeName::new("A")), NameProblem::Character { found: 'A', offset: 0 });
+    assert_eq!(problem(NodeName::new("a".repeat(64))), NameProblem::TooLong { max: 63, found: 64 });
 }
 
 #[test]
@@ -56,36 +29,12 @@ fn reserved_names_are_refused_where_they_collide() {
 #[test]
 fn an_event_name_says_where_in_the_whole_text_it_is_wrong() {
     assert!(EventName::new("letter.sent").is_ok());
-    assert_eq!(
-        problem(EventName::new("a..b")),
-        NameProblem::Empty { offset: 2 }
-    );
-    assert_eq!(
-        problem(EventName::new("a.")),
-        NameProblem::Empty { offset: 2 }
-    );
-    assert_eq!(
-        problem(EventName::new("a.*")),
-        NameProblem::Character {
-            found: '*',
-            offset: 2
-        }
-    );
-    assert_eq!(
-        problem(EventName::new("a b")),
-        NameProblem::Character {
-            found: ' ',
-            offset: 1
-        }
-    );
+    assert_eq!(problem(EventName::new("a..b")), NameProblem::Empty { offset: 2 });
+    assert_eq!(problem(EventName::new("a.")), NameProblem::Empty { offset: 2 });
+    assert_eq!(problem(EventName::new("a.*")), NameProblem::Character { found: '*', offset: 2 });
+    assert_eq!(problem(EventName::new("a b")), NameProblem::Character { found: ' ', offset: 1 });
     let long = vec!["a".repeat(60); 4].join(".");
-    assert_eq!(
-        problem(EventName::new(long)),
-        NameProblem::TooLong {
-            max: 200,
-            found: 243
-        }
-    );
+    assert_eq!(problem(EventName::new(long)), NameProblem::TooLong { max: 200, found: 243 });
 }
 
 #[test]
@@ -93,66 +42,37 @@ fn a_realm_keeps_its_text_and_fits_its_topics() {
     for good in ["acme.com", "Acme", "flowpad-demo.tab-01", "日本", "a_b~c"] {
         assert_eq!(RealmName::new(good).unwrap().as_str(), good);
     }
-    assert_eq!(
-        problem(RealmName::new(".a")),
-        NameProblem::Empty { offset: 0 }
-    );
-    assert_eq!(
-        problem(RealmName::new("a.")),
-        NameProblem::Empty { offset: 2 }
-    );
+    assert_eq!(problem(RealmName::new(".a")), NameProblem::Empty { offset: 0 });
+    assert_eq!(problem(RealmName::new("a.")), NameProblem::Empty { offset: 2 });
     assert_eq!(
         problem(RealmName::new("a\u{a0}b")),
-        NameProblem::Character {
-            found: '\u{a0}',
-            offset: 1
-        }
+        NameProblem::Character { found: '\u{a0}', offset: 1 }
     );
-    assert_eq!(
-        problem(RealmName::new("a%b")),
-        NameProblem::Character {
-            found: '%',
-            offset: 1
-        }
-    );
+    assert_eq!(problem(RealmName::new("a%b")), NameProblem::Character { found: '%', offset: 1 });
     assert!(RealmName::new("a".repeat(240)).is_ok());
     assert_eq!(
         problem(RealmName::new("a".repeat(242))),
-        NameProblem::TooLong {
-            max: 241,
-            found: 242
-        }
+        NameProblem::TooLong { max: 241, found: 242 }
     );
     assert_eq!(
         problem(RealmName::new("é".repeat(41))),
-        NameProblem::TooLong {
-            max: 240,
-            found: 246
-        }
+        NameProblem::TooLong { max: 240, found: 246 }
     );
 }
 
 #[test]
 fn a_consumer_name_tells_its_module() {
-    let name = ConsumerName::of_module(
-        &NodeName::new("n1").unwrap(),
-        &ModuleName::new("mail").unwrap(),
-    );
+    let name =
+        ConsumerName::of_module(&NodeName::new("n1").unwrap(), &ModuleName::new("mail").unwrap());
     assert_eq!(name.as_str(), "n1_mail");
     assert_eq!(ConsumerName::new("n1_mail").unwrap(), name);
     assert_eq!(name.module().unwrap().1.as_str(), "mail");
     assert_eq!(ConsumerName::new("controller").unwrap().module(), None);
     assert_eq!(
         problem(ConsumerName::new("n1_m.x")),
-        NameProblem::Character {
-            found: '.',
-            offset: 4
-        }
+        NameProblem::Character { found: '.', offset: 4 }
     );
-    assert_eq!(
-        problem(ConsumerName::new("n1_")),
-        NameProblem::Empty { offset: 3 }
-    );
+    assert_eq!(problem(ConsumerName::new("n1_")), NameProblem::Empty { offset: 3 });
 }
 
 #[test]

@@ -39,11 +39,7 @@ const RESERVED_NODES: &[&str] = &[
 const RESERVED_TOOLS: &[&str] = &["events"];
 
 fn unless_reserved(text: &str, reserved: &[&str]) -> Result<(), NameProblem> {
-    if reserved.contains(&text) {
-        Err(NameProblem::Reserved)
-    } else {
-        Ok(())
-    }
+    if reserved.contains(&text) { Err(NameProblem::Reserved) } else { Ok(()) }
 }
 
 macro_rules! name_type {

@@ -10,10 +10,7 @@ use crate::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, ReplyAddr
 
 /// What a module's manifest says that its account follows from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "callers name fields and take the rest from Default"
-)]
+#[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
 pub struct ModuleGrants {
     /// Events it emits.
     pub emits: Vec<EventName>,
@@ -47,17 +44,11 @@ impl Permissions {
         module: &ModuleName,
         grants: &ModuleGrants,
     ) -> Result<Self, SubjectError> {
-        let inbox = Inbox::of(&Principal::Module {
-            node: node.clone(),
-            module: module.clone(),
-        });
+        let inbox = Inbox::of(&Principal::Module { node: node.clone(), module: module.clone() });
         let mut publish = vec![inbox.echo_filter()];
         let mut subscribe = vec![Rule::from(inbox.filter())];
         for event in &grants.emits {
-            let event = MeshSubject::Event {
-                module: module.clone(),
-                event: event.clone(),
-            };
+            let event = MeshSubject::Event { module: module.clone(), event: event.clone() };
             publish.push(event.to_subject()?.into());
         }
         for (other, tool) in &grants.calls {
@@ -82,10 +73,7 @@ impl Permissions {
                 group: Some(QueueGroup::serve()),
             });
         }
-        Ok(Self {
-            publish: Rules::allow(publish),
-            subscribe: Rules::allow(subscribe),
-        })
+        Ok(Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) })
     }
 
     /// The host of a node.
@@ -97,12 +85,8 @@ impl Permissions {
         let consumer = ConsumerRef::new(StreamName::Nodes, ConsumerName::of_node(node));
         let (delivery, acks) = consuming(consumer, false);
         let publish = [
-            MeshSubject::Report { node: node.clone() }
-                .to_subject()?
-                .into(),
-            MeshSubject::Alive { node: node.clone() }
-                .to_subject()?
-                .into(),
+            MeshSubject::Report { node: node.clone() }.to_subject()?.into(),
+            MeshSubject::Alive { node: node.clone() }.to_subject()?.into(),
             Filter::new(format!("mesh.ask.{node}.*"))?,
             inbox.echo_filter(),
         ];
@@ -155,9 +139,7 @@ impl Permissions {
     /// Whoever holds an enrolment token: one subject to publish to, one inbox to listen on.
     #[must_use]
     pub fn of_enrolment(token: &TokenId) -> Self {
-        let inbox = Inbox::of(&Principal::Enrolment {
-            token: token.clone(),
-        });
+        let inbox = Inbox::of(&Principal::Enrolment { token: token.clone() });
         let enrol = Filter::from_checked("mesh.control.enrol".to_owned());
         Self {
             publish: Rules::allow([enrol, inbox.echo_filter()]),
@@ -197,18 +179,12 @@ impl Permissions {
             subscribe.push(delivery);
             publish.extend(acks);
         }
-        Self {
-            publish: Rules::allow(publish),
-            subscribe: Rules::allow(subscribe),
-        }
+        Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) }
     }
 }
 
 fn tool_filter(module: &ModuleName, tool: &ToolName) -> Result<Filter, SubjectError> {
-    let subject = MeshSubject::Tool {
-        module: module.clone(),
-        tool: tool.clone(),
-    };
+    let subject = MeshSubject::Tool { module: module.clone(), tool: tool.clone() };
     Ok(subject.to_subject()?.into())
 }
 
@@ -217,11 +193,5 @@ fn tool_filter(module: &ModuleName, tool: &ToolName) -> Result<Filter, SubjectEr
 fn consuming(consumer: ConsumerRef, shared: bool) -> (Rule, [Filter; 2]) {
     let acks = AckAddress::filters(&consumer);
     let group = shared.then(|| QueueGroup::of_consumer(&consumer.consumer));
-    (
-        Rule {
-            filter: DeliverySubject::of(consumer).to_subject().into(),
-            group,
-        },
-        acks,
-    )
+    (Rule { filter: DeliverySubject::of(consumer).to_subject().into(), group }, acks)
 }

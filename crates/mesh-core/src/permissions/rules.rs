@@ -15,10 +15,7 @@ impl Permissions {
     /// Everything, both ways: the bootstrap account and brokers that enforce nothing.
     #[must_use]
     pub fn everything() -> Self {
-        Self {
-            publish: Rules::everything(),
-            subscribe: Rules::everything(),
-        }
+        Self { publish: Rules::everything(), subscribe: Rules::everything() }
     }
 
     /// Both of these together: what either allows and neither denies.
@@ -50,10 +47,7 @@ pub struct Rule {
 
 impl From<Filter> for Rule {
     fn from(filter: Filter) -> Self {
-        Self {
-            filter,
-            group: None,
-        }
+        Self { filter, group: None }
     }
 }
 
@@ -73,10 +67,7 @@ impl Rules {
     /// These, and nothing else.
     #[must_use]
     pub fn allow<R: Into<Rule>>(rules: impl IntoIterator<Item = R>) -> Self {
-        Self {
-            allow: rules.into_iter().map(Into::into).collect(),
-            deny: Vec::new(),
-        }
+        Self { allow: rules.into_iter().map(Into::into).collect(), deny: Vec::new() }
     }
 
     /// The same with these allowed too.

@@ -19,17 +19,11 @@ fn mail() -> Permissions {
     let grants = ModuleGrants {
         emits: vec![EventName::new("letter.sent").unwrap()],
         consumes: true,
-        calls: vec![(
-            ModuleName::new("vault").unwrap(),
-            ToolName::new("open").unwrap(),
-        )],
+        calls: vec![(ModuleName::new("vault").unwrap(), ToolName::new("open").unwrap())],
         tools: vec![ToolName::new("send").unwrap()],
         provides: false,
     };
-    let (node, module) = (
-        NodeName::new("n1").unwrap(),
-        ModuleName::new("mail").unwrap(),
-    );
+    let (node, module) = (NodeName::new("n1").unwrap(), ModuleName::new("mail").unwrap());
     Permissions::of_module(&node, &module, &grants).unwrap()
 }
 
@@ -37,11 +31,7 @@ fn mail() -> Permissions {
 fn nothing_is_the_default_and_can_not_be_read_as_everything() {
     assert!(!Permissions::default().publish.permits(&subject("a")));
     assert!(!Rules::allow(Vec::<Filter>::new()).permits_filter(&filter("a"), None));
-    assert!(
-        Permissions::everything()
-            .publish
-            .permits(&subject("$JS.API.x"))
-    );
+    assert!(Permissions::everything().publish.permits(&subject("$JS.API.x")));
 }
 
 #[test]
@@ -75,47 +65,29 @@ fn a_module_may_do_what_its_manifest_says_and_no_more() {
 #[test]
 fn a_module_listens_to_its_deliveries_tools_and_inbox_in_their_groups() {
     let rules = mail().subscribe;
-    assert!(rules.permits_filter(
-        &filter("mesh.deliver.EVENTS.n1_mail"),
-        Some(&group("n1_mail"))
-    ));
+    assert!(rules.permits_filter(&filter("mesh.deliver.EVENTS.n1_mail"), Some(&group("n1_mail"))));
     assert!(!rules.permits_filter(&filter("mesh.deliver.EVENTS.n1_mail"), None));
     assert!(!rules.permits_filter(&filter("mesh.deliver.EVENTS.n1_mail"), Some(&group("x"))));
     assert!(rules.permits_filter(&filter("mesh.tools.mail.send"), Some(&group("serve"))));
     assert!(!rules.permits_filter(&filter("mesh.tools.mail.send"), None));
     assert!(!rules.permits_filter(&filter("mesh.tools.mail.*"), Some(&group("serve"))));
     assert!(rules.permits_filter(&filter("_INBOX.mail.n1.vault.*"), None));
-    for bad in [
-        "_INBOX.>",
-        "_INBOX.mail.>",
-        "_INBOX.mail.n2.>",
-        ">",
-        "mesh.events.mail.letter.sent",
-    ] {
+    for bad in
+        ["_INBOX.>", "_INBOX.mail.>", "_INBOX.mail.n2.>", ">", "mesh.events.mail.letter.sent"]
+    {
         assert!(!rules.permits_filter(&filter(bad), None), "{bad}");
     }
 }
 
 #[test]
 fn only_a_provider_serves_provisioning() {
-    let grants = ModuleGrants {
-        provides: true,
-        ..ModuleGrants::default()
-    };
+    let grants = ModuleGrants { provides: true, ..ModuleGrants::default() };
     let (node, module) = (NodeName::new("n1").unwrap(), ModuleName::new("db").unwrap());
     let provider = Permissions::of_module(&node, &module, &grants).unwrap();
     let tool = filter("mesh.tools.db.provision_grant");
-    assert!(
-        provider
-            .subscribe
-            .permits_filter(&tool, Some(&group("serve")))
-    );
+    assert!(provider.subscribe.permits_filter(&tool, Some(&group("serve"))));
     let tool = filter("mesh.tools.mail.provision_grant");
-    assert!(
-        !mail()
-            .subscribe
-            .permits_filter(&tool, Some(&group("serve")))
-    );
+    assert!(!mail().subscribe.permits_filter(&tool, Some(&group("serve"))));
 }
 
 #[test]
@@ -123,16 +95,9 @@ fn nobody_but_the_controller_calls_provisioning() {
     let name = PersonName::new("alice").unwrap();
     let grant = subject("mesh.tools.db.provision_grant");
     let administrator = Permissions::of_person(&name, &PersonGrants::Administrator).unwrap();
-    assert!(
-        administrator
-            .publish
-            .permits(&subject("mesh.tools.db.drop"))
-    );
+    assert!(administrator.publish.permits(&subject("mesh.tools.db.drop")));
     assert!(!administrator.publish.permits(&grant));
-    let tool = (
-        ModuleName::new("db").unwrap(),
-        ToolName::new("provision_grant").unwrap(),
-    );
+    let tool = (ModuleName::new("db").unwrap(), ToolName::new("provision_grant").unwrap());
     let sly = Permissions::of_person(&name, &PersonGrants::Tools(vec![tool])).unwrap();
     assert!(!sly.publish.permits(&grant));
     assert!(Permissions::of_controller().publish.permits(&grant));
@@ -143,21 +108,9 @@ fn an_enrolment_user_may_only_enrol() {
     let rules = Permissions::of_enrolment(&TokenId::new("t1").unwrap());
     assert!(rules.publish.permits(&subject("mesh.control.enrol")));
     assert!(!rules.publish.permits(&subject("mesh.control.built")));
-    assert!(
-        rules
-            .subscribe
-            .permits_filter(&filter("_INBOX.enrol.t1.>"), None)
-    );
-    assert!(
-        !rules
-            .subscribe
-            .permits_filter(&filter("_INBOX.enrol.t2.>"), None)
-    );
-    assert!(
-        !rules
-            .subscribe
-            .permits_filter(&filter("mesh.deliver.NODES.n1"), None)
-    );
+    assert!(rules.subscribe.permits_filter(&filter("_INBOX.enrol.t1.>"), None));
+    assert!(!rules.subscribe.permits_filter(&filter("_INBOX.enrol.t2.>"), None));
+    assert!(!rules.subscribe.permits_filter(&filter("mesh.deliver.NODES.n1"), None));
 }
 
 #[test]
@@ -165,16 +118,8 @@ fn a_host_reads_its_own_declarations_and_asks_as_itself() {
     let rules = Permissions::of_host(&NodeName::new("n1").unwrap()).unwrap();
     assert!(rules.publish.permits(&subject("mesh.ask.n1.status")));
     assert!(!rules.publish.permits(&subject("mesh.ask.n2.status")));
-    assert!(
-        rules
-            .subscribe
-            .permits_filter(&filter("mesh.deliver.NODES.n1"), None)
-    );
-    assert!(
-        !rules
-            .subscribe
-            .permits_filter(&filter("mesh.deliver.NODES.n2"), None)
-    );
+    assert!(rules.subscribe.permits_filter(&filter("mesh.deliver.NODES.n1"), None));
+    assert!(!rules.subscribe.permits_filter(&filter("mesh.deliver.NODES.n2"), None));
 }
 
 #[test]

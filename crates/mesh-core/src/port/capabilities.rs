@@ -52,10 +52,7 @@ impl Capability {
 
 /// Sizes that a transport refuses to exceed, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "adapters build it from what the server says"
-)]
+#[expect(clippy::exhaustive_structs, reason = "adapters build it from what the server says")]
 pub struct Limits {
     /// The most bytes of a payload.
     pub max_payload: usize,
@@ -67,10 +64,7 @@ impl Default for Limits {
     /// 1 MiB of payload and 32 KiB of headers: what a nats-server takes unless told otherwise,
     /// with room for its own headers.
     fn default() -> Self {
-        Self {
-            max_payload: 1024 * 1024,
-            max_header_bytes: 32 * 1024,
-        }
+        Self { max_payload: 1024 * 1024, max_header_bytes: 32 * 1024 }
     }
 }
 
@@ -93,9 +87,7 @@ impl Capabilities {
     /// Exactly these guarantees, within these limits.
     #[must_use]
     pub fn new(limits: Limits, capabilities: impl IntoIterator<Item = Capability>) -> Self {
-        let set = capabilities
-            .into_iter()
-            .fold(0, |set, capability| set | capability.bit());
+        let set = capabilities.into_iter().fold(0, |set, capability| set | capability.bit());
         Self { set, limits }
     }
 
@@ -107,9 +99,7 @@ impl Capabilities {
 
     /// Those that are declared.
     pub fn iter(&self) -> impl Iterator<Item = Capability> + '_ {
-        Capability::ALL
-            .into_iter()
-            .filter(|capability| self.has(*capability))
+        Capability::ALL.into_iter().filter(|capability| self.has(*capability))
     }
 
     /// The sizes it refuses to exceed.

@@ -21,14 +21,7 @@ impl Connection {
     /// A connection with the first port only.
     #[must_use]
     pub fn new(principal: Principal, clock: Arc<dyn Clock>, transport: Arc<dyn Transport>) -> Self {
-        Self {
-            principal,
-            clock,
-            transport,
-            streams: None,
-            requests: None,
-            administration: None,
-        }
+        Self { principal, clock, transport, streams: None, requests: None, administration: None }
     }
 
     /// The same with streams.
@@ -75,9 +68,7 @@ impl Connection {
     /// # Errors
     /// `Unsupported` where the transport has no such port.
     pub fn streams(&self) -> Result<&Arc<dyn Streams>, TransportError> {
-        self.streams
-            .as_ref()
-            .ok_or_else(|| unsupported(Operation::Consume))
+        self.streams.as_ref().ok_or_else(|| unsupported(Operation::Consume))
     }
 
     /// Questions with one answer.
@@ -85,9 +76,7 @@ impl Connection {
     /// # Errors
     /// `Unsupported` where the transport has no such port.
     pub fn requests(&self) -> Result<&Arc<dyn Requests>, TransportError> {
-        self.requests
-            .as_ref()
-            .ok_or_else(|| unsupported(Operation::Request))
+        self.requests.as_ref().ok_or_else(|| unsupported(Operation::Request))
     }
 
     /// The controller's side.
@@ -95,9 +84,7 @@ impl Connection {
     /// # Errors
     /// `Unsupported` where the transport has no such port, or this principal is not the controller.
     pub fn administration(&self) -> Result<&Arc<dyn Administration>, TransportError> {
-        self.administration
-            .as_ref()
-            .ok_or_else(|| unsupported(Operation::Assert))
+        self.administration.as_ref().ok_or_else(|| unsupported(Operation::Assert))
     }
 }
 

@@ -62,11 +62,7 @@ impl Delivery {
     /// For adapters.
     #[must_use]
     pub fn new(message: Message, info: DeliveryInfo, settlement: Box<dyn Settlement>) -> Self {
-        Self {
-            message,
-            info,
-            settlement: Some(settlement),
-        }
+        Self { message, info, settlement: Some(settlement) }
     }
 
     /// The message, without a reply address.
@@ -84,9 +80,7 @@ impl Delivery {
     /// Whether no further try follows this one.
     #[must_use]
     pub fn is_last_attempt(&self) -> bool {
-        self.info
-            .max_attempts
-            .is_some_and(|max| self.info.attempt >= max)
+        self.info.max_attempts.is_some_and(|max| self.info.attempt >= max)
     }
 
     /// Settles it as handled.

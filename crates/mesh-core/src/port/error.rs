@@ -53,10 +53,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether the same call may work a little later.
     const fn may_pass(self) -> bool {
-        matches!(
-            self,
-            Self::TimedOut | Self::NoResponders | Self::Disconnected | Self::Full
-        )
+        matches!(self, Self::TimedOut | Self::NoResponders | Self::Disconnected | Self::Full)
     }
 }
 
@@ -170,15 +167,8 @@ impl TransportError {
     /// For a message that [`Message::check`](crate::message::Message::check) refused.
     #[must_use]
     pub fn of_message(problem: MessageProblem, operation: Operation, subject: &str) -> Self {
-        let kind = if problem.is_size() {
-            ErrorKind::TooLarge
-        } else {
-            ErrorKind::Invalid
-        };
-        Self::new(kind, operation)
-            .about(subject)
-            .detail(problem.to_string())
-            .caused_by(problem)
+        let kind = if problem.is_size() { ErrorKind::TooLarge } else { ErrorKind::Invalid };
+        Self::new(kind, operation).about(subject).detail(problem.to_string()).caused_by(problem)
     }
 
     /// The kind of failure.
@@ -235,9 +225,6 @@ impl fmt::Debug for TransportError {
 
 impl Error for TransportError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0
-            .source
-            .as_deref()
-            .map(|source| source as &(dyn Error + 'static))
+        self.0.source.as_deref().map(|source| source as &(dyn Error + 'static))
     }
 }

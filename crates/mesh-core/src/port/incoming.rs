@@ -24,9 +24,7 @@ pub struct Incoming<T> {
 impl<T> Incoming<T> {
     /// For adapters: arrivals as a stream that unsubscribes when it is dropped.
     pub fn new(stream: impl Stream<Item = Result<T, ReceiveError>> + Send + 'static) -> Self {
-        Self {
-            stream: SyncWrapper::new(Box::pin(stream)),
-        }
+        Self { stream: SyncWrapper::new(Box::pin(stream)) }
     }
 
     /// The next arrival.

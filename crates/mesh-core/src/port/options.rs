@@ -10,10 +10,7 @@ use crate::topology::StreamName;
 
 /// How a live message is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "callers name fields and take the rest from Default"
-)]
+#[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
 pub struct PublishOptions {
     /// Refuse with `NoResponders` unless somebody receives it ([`ReceiverCheck`](super::Capability::ReceiverCheck)).
     pub require_receiver: bool,
@@ -23,19 +20,13 @@ pub struct PublishOptions {
 
 impl Default for PublishOptions {
     fn default() -> Self {
-        Self {
-            require_receiver: false,
-            timeout: Duration::from_secs(5),
-        }
+        Self { require_receiver: false, timeout: Duration::from_secs(5) }
     }
 }
 
 /// How a live subscription is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "callers name fields and take the rest from Default"
-)]
+#[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
 pub struct SubscribeOptions {
     /// Share the messages with the other members of this group ([`QueueGroups`](super::Capability::QueueGroups)).
     pub group: Option<QueueGroup>,
@@ -45,19 +36,13 @@ pub struct SubscribeOptions {
 
 impl Default for SubscribeOptions {
     fn default() -> Self {
-        Self {
-            group: None,
-            buffer: nonzero(1024),
-        }
+        Self { group: None, buffer: nonzero(1024) }
     }
 }
 
 /// How a message is appended to a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "callers name fields and take the rest from Default"
-)]
+#[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
 pub struct AppendOptions {
     /// Names this append, so that a repeat is recognised where the broker can.
     pub id: Option<PublishId>,
@@ -84,10 +69,7 @@ impl Default for AppendOptions {
 
 /// How a durable consumer is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "callers name fields and take the rest from Default"
-)]
+#[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
 pub struct ConsumeOptions {
     /// What may arrive: a delivery whose subject matches none of these is refused and told as
     /// [`ReceiveError::Refused`](super::ReceiveError::Refused). Empty: whatever the consumer selects.
@@ -98,10 +80,7 @@ pub struct ConsumeOptions {
 
 impl Default for ConsumeOptions {
     fn default() -> Self {
-        Self {
-            patterns: Vec::new(),
-            in_flight: nonzero(50),
-        }
+        Self { patterns: Vec::new(), in_flight: nonzero(50) }
     }
 }
 
@@ -147,12 +126,7 @@ impl QueueGroup {
     /// [`NameError`] with the character and its byte offset.
     pub fn new(text: impl AsRef<str>) -> Result<Self, NameError> {
         let text = text.as_ref();
-        let refused = |problem| {
-            Err(NameError {
-                kind: "queue group",
-                problem,
-            })
-        };
+        let refused = |problem| Err(NameError { kind: "queue group", problem });
         if text.is_empty() {
             return refused(NameProblem::Empty { offset: 0 });
         }
@@ -161,10 +135,7 @@ impl QueueGroup {
             return refused(NameProblem::Character { found, offset });
         }
         if text.len() > 127 {
-            return refused(NameProblem::TooLong {
-                max: 127,
-                found: text.len(),
-            });
+            return refused(NameProblem::TooLong { max: 127, found: text.len() });
         }
         Ok(Self(Arc::from(text)))
     }

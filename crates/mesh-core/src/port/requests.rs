@@ -93,11 +93,7 @@ impl Call {
     /// For adapters: `caller` only where the broker proves it.
     #[must_use]
     pub fn new(message: Message, caller: Option<Principal>, answer: Box<dyn Answer>) -> Self {
-        Self {
-            message,
-            caller,
-            answer,
-        }
+        Self { message, caller, answer }
     }
 
     /// What is asked.

@@ -37,9 +37,7 @@ pub struct ConnectionStates {
 impl ConnectionStates {
     /// For adapters: the current state, then each change.
     pub fn new(stream: impl Stream<Item = ConnectionState> + Send + 'static) -> Self {
-        Self {
-            stream: SyncWrapper::new(Box::pin(stream)),
-        }
+        Self { stream: SyncWrapper::new(Box::pin(stream)) }
     }
 
     /// The current state the first time, then the next change; `None` after `Closed`.

@@ -10,10 +10,7 @@ fn every_capability_has_its_own_bit() {
         let one = Capabilities::new(limits, [capability]);
         assert_eq!(one.iter().collect::<Vec<_>>(), [capability]);
     }
-    assert_eq!(
-        Capabilities::new(limits, Capability::ALL).iter().count(),
-        Capability::ALL.len()
-    );
+    assert_eq!(Capabilities::new(limits, Capability::ALL).iter().count(), Capability::ALL.len());
 }
 
 #[test]
@@ -21,10 +18,7 @@ fn an_error_tells_operation_subject_kind_and_detail() {
     let error = TransportError::new(ErrorKind::Denied, Operation::Publish)
         .about("mesh.tools.vault.open")
         .detail("no rule allows it");
-    assert_eq!(
-        error.to_string(),
-        "publish mesh.tools.vault.open: denied (no rule allows it)"
-    );
+    assert_eq!(error.to_string(), "publish mesh.tools.vault.open: denied (no rule allows it)");
     assert!(!error.may_retry());
     assert!(error.source().is_none());
     assert!(TransportError::new(ErrorKind::TimedOut, Operation::Request).may_retry());
@@ -42,10 +36,7 @@ fn a_reason_tells_its_kind() {
     assert_eq!(Reason::undecodable("x").kind(), DeadReason::Undecodable);
     assert_eq!(Reason::unverifiable("x").kind(), DeadReason::Unverifiable);
     assert_eq!(Reason::new("undecodable").kind(), DeadReason::Terminated);
-    assert_eq!(
-        Reason::new("no such account").kind(),
-        DeadReason::Terminated
-    );
+    assert_eq!(Reason::new("no such account").kind(), DeadReason::Terminated);
 }
 
 #[test]

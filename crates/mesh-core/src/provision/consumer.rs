@@ -34,10 +34,7 @@ impl Consumer {
             return Err(ProvisionError::new(FIELD, problem));
         }
         let parts = fields.object(value).map_err(ProvisionError::json)?;
-        Ok(Self {
-            node: name(&parts, "node")?,
-            module: name(&parts, "module")?,
-        })
+        Ok(Self { node: name(&parts, "node")?, module: name(&parts, "module")? })
     }
 
     /// Reads the shapes that were written before there was one: `consumer` a module's name, the
@@ -55,19 +52,13 @@ impl Consumer {
         if has("from") {
             // With both, `consumer` would have to be the node too, and `node` says so plainly.
             let node = if has("node") { "node" } else { "consumer" };
-            return Ok(Self {
-                node: name(fields, node)?,
-                module: name(fields, "from")?,
-            });
+            return Ok(Self { node: name(fields, node)?, module: name(fields, "from")? });
         }
         let node = match known_node {
             Some(known) if !has("node") => known.clone(),
             _ => name(fields, "node")?,
         };
-        Ok(Self {
-            node,
-            module: name(fields, "consumer")?,
-        })
+        Ok(Self { node, module: name(fields, "consumer")? })
     }
 }
 

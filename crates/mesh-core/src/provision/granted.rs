@@ -41,10 +41,8 @@ impl Granted {
         };
         let credential = answer.object(credential).map_err(ProvisionError::json)?;
         let text = |value: Value<'_>| JsonText::new(Bytes::copy_from_slice(value.text.as_bytes()));
-        let fields: Result<_, _> = credential
-            .iter()
-            .map(|(field, value)| Ok((field.to_owned(), text(value)?)))
-            .collect();
+        let fields: Result<_, _> =
+            credential.iter().map(|(field, value)| Ok((field.to_owned(), text(value)?))).collect();
         Self::new(fields.map_err(ProvisionError::json)?, promised)
     }
 

@@ -76,10 +76,7 @@ impl GrantRequest {
     fn read(fields: &Members<'_>, consumer: Consumer) -> Result<Self, ProvisionError> {
         let contributed = fields.value("contributed").map_or("{}", |value| value.text);
         let contributed = Bytes::copy_from_slice(contributed.as_bytes());
-        Self::new(
-            key(fields, consumer)?,
-            JsonText::new(contributed).map_err(ProvisionError::json)?,
-        )
+        Self::new(key(fields, consumer)?, JsonText::new(contributed).map_err(ProvisionError::json)?)
     }
 
     /// The request as it is sent.
@@ -146,10 +143,7 @@ impl WithdrawRequest {
 
 fn key(fields: &Members<'_>, consumer: Consumer) -> Result<ProvisionKey, ProvisionError> {
     let provision = name(fields, "provision")?;
-    Ok(ProvisionKey {
-        provision,
-        consumer,
-    })
+    Ok(ProvisionKey { provision, consumer })
 }
 
 fn written(key: &ProvisionKey, contributed: Option<&JsonText>) -> JsonText {

@@ -53,11 +53,9 @@ impl fmt::Display for SubjectProblem {
             }
             Self::Wildcard { offset } => write!(f, "wildcard at offset {offset}"),
             Self::TailNotLast { offset } => write!(f, "`>` at offset {offset} is not last"),
-            Self::TooLong { found } => write!(
-                f,
-                "{found} bytes long, at most {} are allowed",
-                super::MAX_SUBJECT_BYTES
-            ),
+            Self::TooLong { found } => {
+                write!(f, "{found} bytes long, at most {} are allowed", super::MAX_SUBJECT_BYTES)
+            }
         }
     }
 }

@@ -19,14 +19,8 @@ impl Filter {
     /// [`SubjectError`] with the problem and its byte offset.
     pub fn new(text: impl AsRef<str> + Into<Arc<str>>) -> Result<Self, SubjectError> {
         match check(text.as_ref()) {
-            Ok(wildcard) => Ok(Self {
-                text: text.into(),
-                wildcard: wildcard.is_some(),
-            }),
-            Err(problem) => Err(SubjectError {
-                kind: "filter",
-                problem,
-            }),
+            Ok(wildcard) => Ok(Self { text: text.into(), wildcard: wildcard.is_some() }),
+            Err(problem) => Err(SubjectError { kind: "filter", problem }),
         }
     }
 
@@ -34,10 +28,7 @@ impl Filter {
     pub(crate) fn from_checked(text: String) -> Self {
         debug_assert!(check(&text).is_ok(), "{text}");
         let wildcard = check(&text).is_ok_and(|wildcard| wildcard.is_some());
-        Self {
-            text: text.into(),
-            wildcard,
-        }
+        Self { text: text.into(), wildcard }
     }
 
     /// The text.
@@ -60,11 +51,7 @@ impl Filter {
     /// The one subject that it stands for, where it has no wildcard.
     #[must_use]
     pub fn as_subject(&self) -> Option<Subject> {
-        if self.wildcard {
-            None
-        } else {
-            Subject::new(Arc::clone(&self.text)).ok()
-        }
+        if self.wildcard { None } else { Subject::new(Arc::clone(&self.text)).ok() }
     }
 
     /// Whether `subject` is in the set.
@@ -169,10 +156,7 @@ fn common_prefix(one: &[u8], other: &[u8]) -> usize {
 
 impl From<Subject> for Filter {
     fn from(subject: Subject) -> Self {
-        Self {
-            text: subject.as_str().into(),
-            wildcard: false,
-        }
+        Self { text: subject.as_str().into(), wildcard: false }
     }
 }
 

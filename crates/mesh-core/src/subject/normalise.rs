@@ -19,10 +19,8 @@ use super::Filter;
 #[must_use]
 pub fn normalise(filters: impl IntoIterator<Item = Filter>) -> Vec<Filter> {
     let mut seen = HashSet::new();
-    let mut kept: Vec<Filter> = filters
-        .into_iter()
-        .filter(|filter| seen.insert(filter.clone()))
-        .collect();
+    let mut kept: Vec<Filter> =
+        filters.into_iter().filter(|filter| seen.insert(filter.clone())).collect();
     // Two different filters never contain each other, and only a wildcard contains another.
     let wide: Vec<Filter> = kept.iter().filter(|f| f.has_wildcard()).cloned().collect();
     kept.retain(|filter| !wide.iter().any(|w| w != filter && w.contains(filter)));

@@ -14,12 +14,7 @@ impl Subject {
     /// # Errors
     /// [`SubjectError`] with the problem and its byte offset.
     pub fn new(text: impl AsRef<str> + Into<Arc<str>>) -> Result<Self, SubjectError> {
-        let refused = |problem| {
-            Err(SubjectError {
-                kind: "subject",
-                problem,
-            })
-        };
+        let refused = |problem| Err(SubjectError { kind: "subject", problem });
         match check(text.as_ref()) {
             Ok(None) => Ok(Self(text.into())),
             Ok(Some(wildcard)) => refused(SubjectProblem::Wildcard { offset: wildcard }),
@@ -83,10 +78,7 @@ pub(crate) fn check_tokens(
                 start = offset + 1;
             }
             Some(0..=b' ' | 0x7f) => {
-                return Err(SubjectProblem::Character {
-                    found: bytes[offset].into(),
-                    offset,
-                });
+                return Err(SubjectProblem::Character { found: bytes[offset].into(), offset });
             }
             Some(0x80..) => ascii = false,
             Some(_) => {}

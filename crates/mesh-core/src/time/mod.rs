@@ -81,10 +81,7 @@ impl TryFrom<i64> for Timestamp {
         if clamped.0 == millis {
             Ok(clamped)
         } else {
-            Err(TimestampError {
-                problem: TimestampProblem::Range,
-                offset: 0,
-            })
+            Err(TimestampError { problem: TimestampProblem::Range, offset: 0 })
         }
     }
 }

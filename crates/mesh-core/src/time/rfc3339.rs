@@ -58,10 +58,7 @@ impl FromStr for Timestamp {
     /// Reads any offset from UTC and any number of fractional digits; what is below a millisecond
     /// is cut off. A leap second (`:60`) reads as the second before it.
     fn from_str(text: &str) -> Result<Self, TimestampError> {
-        let mut reader = Reader {
-            bytes: text.as_bytes(),
-            at: 0,
-        };
+        let mut reader = Reader { bytes: text.as_bytes(), at: 0 };
         let year = reader.digits(4)?;
         reader.one(b"-", "`-`")?;
         let month = reader.digits(2)?;

@@ -62,21 +62,13 @@ impl ToolFailure {
     #[must_use]
     pub fn new(code: impl AsRef<str>, message: impl Into<String>) -> Self {
         let legal = |c: char| {
-            if c.is_ascii_alphanumeric() || "._-".contains(c) {
-                c
-            } else {
-                '_'
-            }
+            if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }
         };
         let mut code: String = code.as_ref().chars().take(100).map(legal).collect();
         if code.is_empty() {
             code = codes::FAILED.to_owned();
         }
-        Self {
-            code,
-            message: message.into(),
-            details: None,
-        }
+        Self { code, message: message.into(), details: None }
     }
 
     /// The same with details.
@@ -90,10 +82,9 @@ impl ToolFailure {
     #[must_use]
     pub fn encode(&self, headers: &mut Headers) -> Bytes {
         let line = Reason::new(&self.message);
-        for (name, text) in [
-            (names::SERVICE_ERROR, line.as_str()),
-            (names::SERVICE_ERROR_CODE, &self.code),
-        ] {
+        for (name, text) in
+            [(names::SERVICE_ERROR, line.as_str()), (names::SERVICE_ERROR_CODE, &self.code)]
+        {
             // A reason is one line and a code is ASCII, so neither is ever refused; the body says
             // the same in any case.
             if let Ok(value) = HeaderValue::new(text.to_owned()) {
@@ -102,9 +93,7 @@ impl ToolFailure {
         }
         headers.set(names::CONTENT_TYPE, HeaderValue::json());
         // Strings and JSON text always encode.
-        serde_json::to_vec(&Body { error: self })
-            .unwrap_or_default()
-            .into()
+        serde_json::to_vec(&Body { error: self }).unwrap_or_default().into()
     }
 
     /// The failure that an answer carries, if it carries one: by its headers, with the body's code,
@@ -119,10 +108,7 @@ impl ToolFailure {
         if let Ok(Body { error }) = serde_json::from_slice::<Body<Self>>(body) {
             return Some(error);
         }
-        Some(Self::new(
-            code.unwrap_or_default(),
-            line.unwrap_or_default(),
-        ))
+        Some(Self::new(code.unwrap_or_default(), line.unwrap_or_default()))
     }
 }
 

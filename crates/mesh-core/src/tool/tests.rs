@@ -14,11 +14,7 @@ fn a_failure_survives_the_wire_with_its_details() {
     let (headers, body, read) = round_trip(&failure);
     assert_eq!(read, failure);
     assert_eq!(headers.value("Nats-Service-Error"), Some("two lines"));
-    assert!(
-        std::str::from_utf8(&body)
-            .unwrap()
-            .contains("12345678901234567890123")
-    );
+    assert!(std::str::from_utf8(&body).unwrap().contains("12345678901234567890123"));
 }
 
 #[test]
@@ -27,10 +23,7 @@ fn a_code_is_made_legal_and_never_empty() {
     assert_eq!(ToolFailure::new("", "").code, codes::FAILED);
     assert_eq!(ToolFailure::new("é".repeat(300), "").code.len(), 100);
     let (headers, _, read) = round_trip(&ToolFailure::new("", ""));
-    assert_eq!(
-        headers.value("Nats-Service-Error-Code"),
-        Some(codes::FAILED)
-    );
+    assert_eq!(headers.value("Nats-Service-Error-Code"), Some(codes::FAILED));
     assert_eq!(read.code, codes::FAILED);
 }
 
@@ -45,8 +38,5 @@ fn headers_alone_are_enough() {
     let mut headers = Headers::default();
     headers.set(names::SERVICE_ERROR, HeaderValue::new("gone").unwrap());
     let failure = ToolFailure::decode(&headers, b"not json").unwrap();
-    assert_eq!(
-        (failure.code.as_str(), failure.message.as_str()),
-        (codes::FAILED, "gone")
-    );
+    assert_eq!((failure.code.as_str(), failure.message.as_str()), (codes::FAILED, "gone"));
 }

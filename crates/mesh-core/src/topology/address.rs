@@ -95,9 +95,7 @@ impl ReplyAddress {
             return Err(AddressError::NotAReply);
         };
         let hex = random.len() == 32
-            && random
-                .bytes()
-                .all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
+            && random.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
         if !shape || !hex || matches!(named, "ack" | "echo") {
             return Err(AddressError::NotAReply);
         }
@@ -122,9 +120,7 @@ impl ReplyAddress {
 
 fn is_label(token: &str) -> bool {
     !token.is_empty()
-        && token
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && token.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 /// Where the deliveries of a durable consumer arrive: `mesh.deliver.<stream>.<consumer>`.
@@ -144,12 +140,10 @@ impl DeliverySubject {
     /// [`AddressError::NotADelivery`].
     pub fn parse(subject: &Subject) -> Result<Self, AddressError> {
         let rest = subject.as_str().strip_prefix("mesh.deliver.");
-        let parsed = rest
-            .and_then(|rest| rest.split_once('.'))
-            .and_then(|(stream, consumer)| {
-                let stream = StreamName::from_name(stream)?;
-                Some(ConsumerRef::new(stream, ConsumerName::new(consumer).ok()?))
-            });
+        let parsed = rest.and_then(|rest| rest.split_once('.')).and_then(|(stream, consumer)| {
+            let stream = StreamName::from_name(stream)?;
+            Some(ConsumerRef::new(stream, ConsumerName::new(consumer).ok()?))
+        });
         parsed.map(Self).ok_or(AddressError::NotADelivery)
     }
 
@@ -230,13 +224,7 @@ impl AckAddress {
     #[must_use]
     pub fn to_subject(&self, time: u64) -> Subject {
         let ConsumerRef { stream, consumer } = &self.consumer;
-        let Self {
-            delivered,
-            stream_sequence,
-            consumer_sequence,
-            pending,
-            ..
-        } = self;
+        let Self { delivered, stream_sequence, consumer_sequence, pending, .. } = self;
         Subject::from_checked(format!(
             "$JS.ACK.{stream}.{consumer}.{delivered}.{stream_sequence}.{consumer_sequence}.{time}.{pending}"
         ))

@@ -8,10 +8,7 @@ use crate::subject::Subject;
 
 /// The exchanges of the wire that is being left (protocol §7). The substrate owns them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "the legacy wire gets no new exchange"
-)]
+#[expect(clippy::exhaustive_enums, reason = "the legacy wire gets no new exchange")]
 pub enum AmqpExchange {
     /// The default exchange: the key is a queue's name.
     Default,
@@ -47,10 +44,7 @@ impl fmt::Display for AmqpExchange {
 
 /// How a subject of the mesh travels on AMQP.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "it is data that the adapter interprets whole"
-)]
+#[expect(clippy::exhaustive_structs, reason = "it is data that the adapter interprets whole")]
 pub struct AmqpRoute {
     /// The exchange.
     pub exchange: AmqpExchange,
@@ -73,32 +67,16 @@ impl MeshSubject {
             Self::BuildRequest => (AmqpExchange::Default, "builds".into()),
             Self::Alive { node } => (AmqpExchange::Alive, node.to_string()),
             Self::Event { module, event } => (AmqpExchange::Events, format!("{module}.{event}")),
-            Self::Replay {
-                consumer,
-                module,
-                event,
-            } => (
-                AmqpExchange::Events,
-                format!("replay.{consumer}.{module}.{event}"),
-            ),
+            Self::Replay { consumer, module, event } => {
+                (AmqpExchange::Events, format!("replay.{consumer}.{module}.{event}"))
+            }
             Self::DeadLetter => (AmqpExchange::EventsDead, "dead".into()),
             Self::Tool { module, tool } => (AmqpExchange::Rpc, format!("serve.{module}.{tool}")),
             Self::Ask { node, command } => (AmqpExchange::Rpc, format!("ask.{node}.{command}")),
         };
-        let lasting = !matches!(
-            self,
-            Self::Alive { .. } | Self::Tool { .. } | Self::Ask { .. }
-        );
-        let optional = matches!(
-            self,
-            Self::Alive { .. } | Self::Event { .. } | Self::DeadLetter
-        );
-        AmqpRoute {
-            exchange,
-            key,
-            mandatory: !optional,
-            persistent: lasting,
-        }
+        let lasting = !matches!(self, Self::Alive { .. } | Self::Tool { .. } | Self::Ask { .. });
+        let optional = matches!(self, Self::Alive { .. } | Self::Event { .. } | Self::DeadLetter);
+        AmqpRoute { exchange, key, mandatory: !optional, persistent: lasting }
     }
 
     /// What a routing key means. Reports and enrolments share a queue and have no key of their own:
@@ -109,13 +87,8 @@ impl MeshSubject {
     pub fn from_amqp(exchange: AmqpExchange, key: &Subject) -> Result<Self, MeshSubjectError> {
         match read(exchange, key.as_str()) {
             Ok(Some(parsed)) => Ok(parsed),
-            Ok(None) => Err(MeshSubjectError::Unknown {
-                subject: key.clone(),
-            }),
-            Err(error) => Err(MeshSubjectError::Name {
-                subject: key.clone(),
-                error,
-            }),
+            Ok(None) => Err(MeshSubjectError::Unknown { subject: key.clone() }),
+            Err(error) => Err(MeshSubjectError::Name { subject: key.clone(), error }),
         }
     }
 }
@@ -126,12 +99,8 @@ fn read(exchange: AmqpExchange, key: &str) -> Result<Option<MeshSubject>, NameEr
     Ok(Some(match (exchange, head) {
         (AmqpExchange::Default, "builds") if rest.is_empty() => MeshSubject::BuildRequest,
         (AmqpExchange::Default, "control") if rest == "upgrades" => MeshSubject::Built,
-        (AmqpExchange::Default, "node") => MeshSubject::Declare {
-            node: NodeName::new(rest)?,
-        },
-        (AmqpExchange::Alive, _) => MeshSubject::Alive {
-            node: NodeName::new(key)?,
-        },
+        (AmqpExchange::Default, "node") => MeshSubject::Declare { node: NodeName::new(rest)? },
+        (AmqpExchange::Alive, _) => MeshSubject::Alive { node: NodeName::new(key)? },
         (AmqpExchange::EventsDead, _) => MeshSubject::DeadLetter,
         (AmqpExchange::Events, "replay") => {
             let Some((consumer, rest)) = two() else {
@@ -146,27 +115,20 @@ fn read(exchange: AmqpExchange, key: &str) -> Result<Option<MeshSubject>, NameEr
                 event: EventName::new(event)?,
             }
         }
-        (AmqpExchange::Events, module) => MeshSubject::Event {
-            module: ModuleName::new(module)?,
-            event: EventName::new(rest)?,
-        },
+        (AmqpExchange::Events, module) => {
+            MeshSubject::Event { module: ModuleName::new(module)?, event: EventName::new(rest)? }
+        }
         (AmqpExchange::Rpc, "serve") => {
             let Some((module, tool)) = two() else {
                 return Ok(None);
             };
-            MeshSubject::Tool {
-                module: ModuleName::new(module)?,
-                tool: ToolName::new(tool)?,
-            }
+            MeshSubject::Tool { module: ModuleName::new(module)?, tool: ToolName::new(tool)? }
         }
         (AmqpExchange::Rpc, "ask") => {
             let Some((node, command)) = two() else {
                 return Ok(None);
             };
-            MeshSubject::Ask {
-                node: NodeName::new(node)?,
-                command: CommandName::new(command)?,
-            }
+            MeshSubject::Ask { node: NodeName::new(node)?, command: CommandName::new(command)? }
         }
         _ => return Ok(None),
     }))

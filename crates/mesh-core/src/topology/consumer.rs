@@ -5,10 +5,7 @@ use crate::subject::Filter;
 
 /// What a durable consumer is given and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "it is data that adapters interpret whole"
-)]
+#[expect(clippy::exhaustive_structs, reason = "it is data that adapters interpret whole")]
 pub struct ConsumerSpec {
     /// Which consumer of which stream.
     pub reference: ConsumerRef,

@@ -25,10 +25,7 @@ impl Topology {
     #[must_use]
     pub fn new() -> Self {
         let streams = StreamName::ALL.into_iter().map(stream).collect();
-        let mut topology = Self {
-            streams,
-            consumers: Vec::new(),
-        };
+        let mut topology = Self { streams, consumers: Vec::new() };
         for (stream, name) in [
             (StreamName::Control, "controller"),
             (StreamName::Builds, "builder"),
@@ -70,10 +67,8 @@ impl Topology {
             return Ok(self);
         }
         let name = ConsumerName::of_module(node, module);
-        let consumed: Result<Vec<Filter>, _> = consumes
-            .iter()
-            .map(|filter| Filter::new(format!("mesh.events.{filter}")))
-            .collect();
+        let consumed: Result<Vec<Filter>, _> =
+            consumes.iter().map(|filter| Filter::new(format!("mesh.events.{filter}"))).collect();
         let mut filters = normalise(consumed?);
         filters.push(Filter::from_checked(format!("mesh.replay.{name}.>")));
         Ok(self.with_consumer(ConsumerSpec {
@@ -90,8 +85,7 @@ impl Topology {
     /// The same with this consumer, in place of one of the same name.
     #[must_use]
     pub fn with_consumer(mut self, consumer: ConsumerSpec) -> Self {
-        self.consumers
-            .retain(|other| other.reference != consumer.reference);
+        self.consumers.retain(|other| other.reference != consumer.reference);
         self.consumers.push(consumer);
         self
     }
@@ -108,8 +102,7 @@ impl Topology {
     #[must_use]
     pub fn without_stream(mut self, name: StreamName) -> Self {
         self.streams.retain(|stream| stream.name != name);
-        self.consumers
-            .retain(|consumer| consumer.reference.stream != name);
+        self.consumers.retain(|consumer| consumer.reference.stream != name);
         self
     }
 
@@ -134,9 +127,7 @@ impl Topology {
     /// That consumer.
     #[must_use]
     pub fn consumer(&self, reference: &ConsumerRef) -> Option<&ConsumerSpec> {
-        self.consumers
-            .iter()
-            .find(|consumer| consumer.reference == *reference)
+        self.consumers.iter().find(|consumer| consumer.reference == *reference)
     }
 }
 
@@ -150,10 +141,7 @@ fn stream(name: StreamName) -> StreamSpec {
     let subjects = stream_subjects(name);
     let spec = StreamSpec {
         name,
-        subjects: subjects
-            .iter()
-            .map(|text| Filter::from_checked((*text).to_owned()))
-            .collect(),
+        subjects: subjects.iter().map(|text| Filter::from_checked((*text).to_owned())).collect(),
         retention: Retention::Log,
         max_age: None,
         max_bytes: 64 * MIB,
@@ -175,10 +163,7 @@ fn stream(name: StreamName) -> StreamSpec {
             max_consumers: 100_000,
             ..spec
         },
-        StreamName::Builds => StreamSpec {
-            retention: Retention::WorkQueue,
-            ..spec
-        },
+        StreamName::Builds => StreamSpec { retention: Retention::WorkQueue, ..spec },
         StreamName::Events => StreamSpec {
             max_age: Some(7 * DAY),
             max_bytes: 1024 * MIB,
@@ -187,26 +172,19 @@ fn stream(name: StreamName) -> StreamSpec {
             ..spec
         },
         // A dead letter carries up to the whole event and its own headers.
-        StreamName::EventsDead => StreamSpec {
-            max_age: Some(30 * DAY),
-            max_message_bytes: None,
-            ..spec
-        },
-        StreamName::Advisories => StreamSpec {
-            max_age: Some(7 * DAY),
-            ..spec
-        },
+        StreamName::EventsDead => {
+            StreamSpec { max_age: Some(30 * DAY), max_message_bytes: None, ..spec }
+        }
+        StreamName::Advisories => StreamSpec { max_age: Some(7 * DAY), ..spec },
     }
 }
 
 /// What each stream takes. A stream can't subtract, so CONTROL lists what is not `alive`.
 const fn stream_subjects(name: StreamName) -> &'static [&'static str] {
     match name {
-        StreamName::Control => &[
-            "mesh.control.*.report",
-            "mesh.control.enrol",
-            "mesh.control.built",
-        ],
+        StreamName::Control => {
+            &["mesh.control.*.report", "mesh.control.enrol", "mesh.control.built"]
+        }
         StreamName::Nodes => &["mesh.node.*.declare"],
         StreamName::Builds => &["mesh.build.request"],
         StreamName::Events => &["mesh.events.*.>", "mesh.replay.*.>"],
@@ -221,10 +199,7 @@ const fn stream_subjects(name: StreamName) -> &'static [&'static str] {
 /// One claim at a time keeps the order through a nak with delay; no limit of tries, since a store
 /// that is away is not the message's fault.
 fn work_consumer(topology: &Topology, stream: StreamName, name: &str) -> ConsumerSpec {
-    let filters = topology
-        .stream(stream)
-        .map(|spec| spec.subjects.clone())
-        .unwrap_or_default();
+    let filters = topology.stream(stream).map(|spec| spec.subjects.clone()).unwrap_or_default();
     ConsumerSpec {
         reference: ConsumerRef::new(stream, ConsumerName::fixed(name)),
         filters,

@@ -92,13 +92,8 @@ impl MeshSubject {
     pub fn parse(subject: &Subject) -> Result<Self, MeshSubjectError> {
         match read(subject.as_str()) {
             Ok(Some(parsed)) => Ok(parsed),
-            Ok(None) => Err(MeshSubjectError::Unknown {
-                subject: subject.clone(),
-            }),
-            Err(error) => Err(MeshSubjectError::Name {
-                subject: subject.clone(),
-                error,
-            }),
+            Ok(None) => Err(MeshSubjectError::Unknown { subject: subject.clone() }),
+            Err(error) => Err(MeshSubjectError::Name { subject: subject.clone(), error }),
         }
     }
 
@@ -134,11 +129,7 @@ impl MeshSubject {
             Self::BuildRequest => "mesh.build.request".into(),
             Self::Event { module, event } => format!("mesh.events.{module}.{event}"),
             Self::DeadLetter => "mesh.events.dead".into(),
-            Self::Replay {
-                consumer,
-                module,
-                event,
-            } => {
+            Self::Replay { consumer, module, event } => {
                 format!("mesh.replay.{consumer}.{module}.{event}")
             }
             Self::Tool { module, tool } => format!("mesh.tools.{module}.{tool}"),
@@ -158,18 +149,12 @@ fn read(text: &str) -> Result<Option<MeshSubject>, NameError> {
         ("control", "enrol") => MeshSubject::Enrol,
         ("control", "built") => MeshSubject::Built,
         ("control", rest) => match rest.split_once('.') {
-            Some((node, "report")) => MeshSubject::Report {
-                node: NodeName::new(node)?,
-            },
-            Some((node, "alive")) => MeshSubject::Alive {
-                node: NodeName::new(node)?,
-            },
+            Some((node, "report")) => MeshSubject::Report { node: NodeName::new(node)? },
+            Some((node, "alive")) => MeshSubject::Alive { node: NodeName::new(node)? },
             _ => return Ok(None),
         },
         ("node", rest) => match rest.split_once('.') {
-            Some((node, "declare")) => MeshSubject::Declare {
-                node: NodeName::new(node)?,
-            },
+            Some((node, "declare")) => MeshSubject::Declare { node: NodeName::new(node)? },
             _ => return Ok(None),
         },
         ("build", "request") => MeshSubject::BuildRequest,
@@ -190,17 +175,15 @@ fn read(text: &str) -> Result<Option<MeshSubject>, NameError> {
             None => return Ok(None),
         },
         ("tools", rest) => match rest.split_once('.') {
-            Some((module, tool)) => MeshSubject::Tool {
-                module: ModuleName::new(module)?,
-                tool: ToolName::new(tool)?,
-            },
+            Some((module, tool)) => {
+                MeshSubject::Tool { module: ModuleName::new(module)?, tool: ToolName::new(tool)? }
+            }
             None => return Ok(None),
         },
         ("ask", rest) => match rest.split_once('.') {
-            Some((node, command)) => MeshSubject::Ask {
-                node: NodeName::new(node)?,
-                command: CommandName::new(command)?,
-            },
+            Some((node, command)) => {
+                MeshSubject::Ask { node: NodeName::new(node)?, command: CommandName::new(command)? }
+            }
             None => return Ok(None),
         },
         _ => return Ok(None),

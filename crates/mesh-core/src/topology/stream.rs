@@ -8,10 +8,7 @@ use crate::subject::Filter;
 /// A full stream refuses what is new and keeps what it has, on every channel: with the opposite,
 /// events that an absent consumer still owed were lost without a word (protocol §2).
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "it is data that adapters interpret whole"
-)]
+#[expect(clippy::exhaustive_structs, reason = "it is data that adapters interpret whole")]
 pub struct StreamSpec {
     /// Which stream.
     pub name: StreamName,

@@ -25,10 +25,7 @@ const SUBJECTS: [(&str, Option<StreamName>); 11] = [
     ("mesh.build.request", Some(StreamName::Builds)),
     ("mesh.events.mail.letter.sent", Some(StreamName::Events)),
     ("mesh.events.dead", Some(StreamName::EventsDead)),
-    (
-        "mesh.replay.n1_audit.mail.letter.sent",
-        Some(StreamName::Events),
-    ),
+    ("mesh.replay.n1_audit.mail.letter.sent", Some(StreamName::Events)),
     ("mesh.tools.mail.send", None),
     ("mesh.ask.n1.status", None),
 ];
@@ -49,12 +46,7 @@ fn the_streams_take_exactly_the_subjects_that_name_them() {
         let taking: Vec<_> = topology
             .streams()
             .iter()
-            .filter(|stream| {
-                stream
-                    .subjects
-                    .iter()
-                    .any(|filter| filter.matches(&subject(text)))
-            })
+            .filter(|stream| stream.subjects.iter().any(|filter| filter.matches(&subject(text))))
             .map(|stream| stream.name)
             .collect();
         assert_eq!(taking, expected.into_iter().collect::<Vec<_>>(), "{text}");
@@ -71,39 +63,22 @@ fn no_two_streams_overlap() {
         .collect();
     for (index, (stream, filter)) in all.iter().enumerate() {
         for (other, other_filter) in &all[index + 1..] {
-            assert!(
-                !filter.overlaps(other_filter),
-                "{stream} {filter} and {other} {other_filter}"
-            );
+            assert!(!filter.overlaps(other_filter), "{stream} {filter} and {other} {other_filter}");
         }
     }
 }
 
 #[test]
 fn strangers_and_bad_names_are_told_apart() {
-    for text in [
-        "mesh.other.x",
-        "a",
-        "mesh.events.mail",
-        "mesh.control.n1.other",
-        "mesh.tools.mail",
-    ] {
+    for text in
+        ["mesh.other.x", "a", "mesh.events.mail", "mesh.control.n1.other", "mesh.tools.mail"]
+    {
         let error = MeshSubject::parse(&subject(text)).unwrap_err();
-        assert!(
-            matches!(error, MeshSubjectError::Unknown { .. }),
-            "{text}: {error}"
-        );
+        assert!(matches!(error, MeshSubjectError::Unknown { .. }), "{text}: {error}");
     }
-    for text in [
-        "mesh.events.Mail.sent",
-        "mesh.control.a_b.report",
-        "mesh.tools.mail.a.b",
-    ] {
+    for text in ["mesh.events.Mail.sent", "mesh.control.a_b.report", "mesh.tools.mail.a.b"] {
         let error = MeshSubject::parse(&subject(text)).unwrap_err();
-        assert!(
-            matches!(error, MeshSubjectError::Name { .. }),
-            "{text}: {error}"
-        );
+        assert!(matches!(error, MeshSubjectError::Name { .. }), "{text}: {error}");
     }
 }
 
@@ -119,38 +94,21 @@ fn names_that_are_too_long_together_are_refused() {
 #[test]
 fn amqp_routes_go_both_ways_where_the_key_says_enough() {
     for (text, exchange, key) in [
-        (
-            "mesh.control.built",
-            AmqpExchange::Default,
-            "control.upgrades",
-        ),
+        ("mesh.control.built", AmqpExchange::Default, "control.upgrades"),
         ("mesh.control.n1.alive", AmqpExchange::Alive, "n1"),
         ("mesh.node.n1.declare", AmqpExchange::Default, "node.n1"),
         ("mesh.build.request", AmqpExchange::Default, "builds"),
-        (
-            "mesh.events.mail.letter.sent",
-            AmqpExchange::Events,
-            "mail.letter.sent",
-        ),
-        (
-            "mesh.replay.n1_audit.mail.sent",
-            AmqpExchange::Events,
-            "replay.n1_audit.mail.sent",
-        ),
+        ("mesh.events.mail.letter.sent", AmqpExchange::Events, "mail.letter.sent"),
+        ("mesh.replay.n1_audit.mail.sent", AmqpExchange::Events, "replay.n1_audit.mail.sent"),
         ("mesh.tools.mail.send", AmqpExchange::Rpc, "serve.mail.send"),
         ("mesh.ask.n1.status", AmqpExchange::Rpc, "ask.n1.status"),
     ] {
         let parsed = MeshSubject::parse(&subject(text)).unwrap();
         let route = parsed.to_amqp();
         assert_eq!((route.exchange, route.key.as_str()), (exchange, key));
-        assert_eq!(
-            MeshSubject::from_amqp(exchange, &subject(key)).unwrap(),
-            parsed
-        );
+        assert_eq!(MeshSubject::from_amqp(exchange, &subject(key)).unwrap(), parsed);
     }
-    let report = MeshSubject::parse(&subject("mesh.control.n1.report"))
-        .unwrap()
-        .to_amqp();
+    let report = MeshSubject::parse(&subject("mesh.control.n1.report")).unwrap().to_amqp();
     assert_eq!(report.key, "control");
     assert!(MeshSubject::from_amqp(AmqpExchange::Default, &subject("control")).is_err());
 }
@@ -169,47 +127,30 @@ fn calls_are_not_written_to_disk_and_must_be_routable() {
 #[test]
 fn a_modules_consumer_selects_normalised_filters_and_its_own_replays() {
     let consumes = ["mail.letter.sent", "mail.>", "ledger.booked"].map(|f| Filter::new(f).unwrap());
-    let topology = Topology::new()
-        .with_module(&node("n1"), &module("audit"), &consumes)
-        .unwrap();
+    let topology = Topology::new().with_module(&node("n1"), &module("audit"), &consumes).unwrap();
     let reference = ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_audit").unwrap());
     let consumer = topology.consumer(&reference).unwrap();
     let filters: Vec<&str> = consumer.filters.iter().map(Filter::as_str).collect();
     assert_eq!(
         filters,
-        [
-            "mesh.events.mail.>",
-            "mesh.events.ledger.booked",
-            "mesh.replay.n1_audit.>"
-        ]
+        ["mesh.events.mail.>", "mesh.events.ledger.booked", "mesh.replay.n1_audit.>"]
     );
     assert_eq!(consumer.max_deliver, Some(5));
-    let none = Topology::new()
-        .with_module(&node("n1"), &module("mute"), &[])
-        .unwrap();
+    let none = Topology::new().with_module(&node("n1"), &module("mute"), &[]).unwrap();
     assert_eq!(none, Topology::new());
 }
 
 #[test]
 fn a_reply_address_names_its_responder_or_is_refused() {
-    let caller = Principal::Module {
-        node: node("n1"),
-        module: module("mail"),
-    };
+    let caller = Principal::Module { node: node("n1"), module: module("mail") };
     let vault = Responder::Module(module("vault"));
     let reply = Inbox::of(&caller).reply(&vault, 7);
-    assert_eq!(
-        reply.as_str(),
-        "_INBOX.mail.n1.vault.00000000000000000000000000000007"
-    );
+    assert_eq!(reply.as_str(), "_INBOX.mail.n1.vault.00000000000000000000000000000007");
     assert!(ReplyAddress::check(&reply, &vault).is_ok());
     assert!(ReplyAddress::filter(&vault).matches(&reply));
     assert!(Inbox::of(&caller).filter().matches(&reply));
     let other = Responder::Module(module("mail"));
-    assert_eq!(
-        ReplyAddress::check(&reply, &other),
-        Err(AddressError::OtherResponder)
-    );
+    assert_eq!(ReplyAddress::check(&reply, &other), Err(AddressError::OtherResponder));
     for bad in [
         "mesh.node.n2.declare",
         "_INBOX.mail.n1.vault",
@@ -226,10 +167,7 @@ fn a_reply_address_names_its_responder_or_is_refused() {
         );
     }
     let ack = Inbox::of(&caller).confirmation(7);
-    assert_eq!(
-        ReplyAddress::check(&ack, &vault),
-        Err(AddressError::NotAReply)
-    );
+    assert_eq!(ReplyAddress::check(&ack, &vault), Err(AddressError::NotAReply));
 }
 
 #[test]
@@ -246,15 +184,9 @@ fn acknowledgement_addresses_are_read_in_both_forms_and_granted_for_one_consumer
     let read = AckAddress::parse(&first).unwrap();
     assert_eq!(AckAddress::parse(&second).unwrap(), read);
     assert_eq!(read.consumer, reference);
-    assert_eq!(
-        (read.delivered, read.stream_sequence, read.consumer_sequence),
-        (1, 2, 3)
-    );
+    assert_eq!((read.delivered, read.stream_sequence, read.consumer_sequence), (1, 2, 3));
     assert_eq!(read.to_subject(17), first);
-    assert_eq!(
-        AckAddress::parse(&subject("$JS.ACK.EVENTS")),
-        Err(AddressError::NotAnAck)
-    );
+    assert_eq!(AckAddress::parse(&subject("$JS.ACK.EVENTS")), Err(AddressError::NotAnAck));
     assert_eq!(
         AckAddress::parse(&subject("$JS.ACK.X.edge_mail.1.2.3.17.0")),
         Err(AddressError::NotAnAck)
@@ -266,9 +198,6 @@ fn delivery_subjects_go_both_ways() {
     let reference = ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_mail").unwrap());
     let text = DeliverySubject::of(reference.clone()).to_subject();
     assert_eq!(text.as_str(), "mesh.deliver.EVENTS.n1_mail");
-    assert_eq!(
-        DeliverySubject::parse(&text).unwrap().consumer(),
-        &reference
-    );
+    assert_eq!(DeliverySubject::parse(&text).unwrap().consumer(), &reference);
     assert!(DeliverySubject::parse(&subject("mesh.deliver.OTHER.n1_mail")).is_err());
 }

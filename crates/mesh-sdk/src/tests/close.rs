@@ -30,11 +30,7 @@ async fn close_lets_a_running_handler_finish() {
     let closed = closing.await.unwrap();
     assert_eq!(notes.read(), ["begun", "done"]);
     assert_eq!((closed.finished, closed.released, closed.lost), (1, 0, 0));
-    assert_eq!(
-        audit.close(SECOND).await,
-        Closed::default(),
-        "a second time is harmless"
-    );
+    assert_eq!(audit.close(SECOND).await, Closed::default(), "a second time is harmless");
 }
 
 #[tokio::test]
@@ -78,15 +74,7 @@ async fn what_was_published_before_the_close_is_with_the_broker() {
     mail.close(SECOND).await;
     drop(mail);
     let administration = bed.controller.administration().unwrap();
-    assert_eq!(
-        administration
-            .inspect(StreamName::Events)
-            .await
-            .unwrap()
-            .unwrap()
-            .messages,
-        500
-    );
+    assert_eq!(administration.inspect(StreamName::Events).await.unwrap().unwrap().messages, 500);
 }
 
 #[tokio::test]
@@ -97,9 +85,6 @@ async fn a_closed_broker_says_so() {
     audit.close(SECOND).await;
     let error = mail.publish("sent", &()).await.unwrap_err();
     assert!(error.to_string().contains("closed"), "{error}");
-    let error = audit
-        .subscribe("mail.sent", |_| async { Ok(()) })
-        .await
-        .unwrap_err();
+    let error = audit.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap_err();
     assert!(error.to_string().contains("closed"), "{error}");
 }

@@ -73,10 +73,7 @@ async fn the_last_failure_is_a_dead_letter_with_the_handlers_reason() {
             seen.write("");
             async move {
                 let wait = Duration::from_millis(5);
-                Err(HandlerError::retry_after(
-                    format!("try {} failed", event.attempt),
-                    wait,
-                ))
+                Err(HandlerError::retry_after(format!("try {} failed", event.attempt), wait))
             }
         })
         .await
@@ -107,13 +104,7 @@ async fn a_rejected_event_is_a_dead_letter_at_once() {
     mail.publish("sent", "no number").await.unwrap();
     let letter = bed.dead_letter().await;
     assert_eq!(letter.deliveries, 1);
-    assert!(
-        letter
-            .error
-            .unwrap()
-            .as_str()
-            .starts_with("data: invalid type")
-    );
+    assert!(letter.error.unwrap().as_str().starts_with("data: invalid type"));
 }
 
 #[tokio::test]
@@ -161,10 +152,7 @@ async fn of_two_handlers_only_the_one_that_failed_runs_again() {
     mail.publish("sent", &()).await.unwrap();
     notes.wait(2).await;
     bed.clock.advance(SECOND).await;
-    assert_eq!(
-        notes.wait(3).await,
-        ["mail.sent #1", "mail.* #1", "mail.* #2"]
-    );
+    assert_eq!(notes.wait(3).await, ["mail.sent #1", "mail.* #1", "mail.* #2"]);
 }
 
 #[tokio::test]
@@ -175,11 +163,7 @@ async fn what_a_handler_publishes_names_its_cause() {
     audit
         .subscribe("mail.>", move |event| {
             let cause = event.event.causation().map(ToString::to_string);
-            seen.write(format!(
-                "{} caused by {}",
-                event.name,
-                cause.unwrap_or_default()
-            ));
+            seen.write(format!("{} caused by {}", event.name, cause.unwrap_or_default()));
             let again = again.clone();
             async move {
                 if event.name.as_str() == "sent" {
@@ -191,10 +175,7 @@ async fn what_a_handler_publishes_names_its_cause() {
         .await
         .unwrap();
     let root = mail.publish("sent", &()).await.unwrap();
-    let expected = [
-        "sent caused by ".to_owned(),
-        format!("lost caused by {}", root.id),
-    ];
+    let expected = ["sent caused by ".to_owned(), format!("lost caused by {}", root.id)];
     assert_eq!(notes.wait(2).await, expected);
 }
 
@@ -202,10 +183,7 @@ async fn what_a_handler_publishes_names_its_cause() {
 async fn a_delivery_waits_for_the_handler_that_is_not_there_yet() {
     let bed = Bed::new().await;
     let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
-    audit
-        .subscribe("mail.lost", |_| async { Ok(()) })
-        .await
-        .unwrap();
+    audit.subscribe("mail.lost", |_| async { Ok(()) }).await.unwrap();
     mail.publish("sent", &()).await.unwrap();
     // Held for longer than a claim lasts, and reported on meanwhile, so no try is lost.
     for _ in 0..2 {
@@ -227,28 +205,13 @@ async fn a_delivery_waits_for_the_handler_that_is_not_there_yet() {
 async fn a_pattern_that_the_manifest_does_not_cover_is_refused_before_any_traffic() {
     let bed = Bed::new().await;
     let audit = bed.audit().build();
-    let error = audit
-        .subscribe("vault.>", |_| async { Ok(()) })
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, SubscribeError::NotConsumed { .. }),
-        "{error}"
-    );
-    let error = audit
-        .subscribe("mail..x", |_| async { Ok(()) })
-        .await
-        .unwrap_err();
+    let error = audit.subscribe("vault.>", |_| async { Ok(()) }).await.unwrap_err();
+    assert!(matches!(error, SubscribeError::NotConsumed { .. }), "{error}");
+    let error = audit.subscribe("mail..x", |_| async { Ok(()) }).await.unwrap_err();
     assert!(matches!(error, SubscribeError::Pattern(_)), "{error}");
     let mute = bed.audit().consumes(no_filters()).build();
-    let error = mute
-        .subscribe("mail.sent", |_| async { Ok(()) })
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, SubscribeError::NotConsumed { .. }),
-        "{error}"
-    );
+    let error = mute.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap_err();
+    assert!(matches!(error, SubscribeError::NotConsumed { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -261,27 +224,13 @@ async fn what_can_not_be_published_says_why_and_stores_nothing() {
     assert!(name.to_string().contains("offset 1"), "{name}");
     let nan = mail.publish("sent", &f64::NAN).await.unwrap_err();
     assert!(matches!(nan, PublishError::Data(_)), "{nan}");
-    let large = mail
-        .publish("sent", &"x".repeat(2 * 1024 * 1024))
-        .await
-        .unwrap_err();
+    let large = mail.publish("sent", &"x".repeat(2 * 1024 * 1024)).await.unwrap_err();
     assert!(large.to_string().contains("too large"), "{large}");
-    let person = bed.connect(
-        mesh_testkit::fixtures::person("ann"),
-        Permissions::everything(),
-    );
+    let person = bed.connect(mesh_testkit::fixtures::person("ann"), Permissions::everything());
     let person = person.build().publish("sent", &()).await.unwrap_err();
     assert!(matches!(person, PublishError::NotAModule(_)), "{person}");
     let administration = bed.controller.administration().unwrap();
-    assert_eq!(
-        administration
-            .inspect(StreamName::Events)
-            .await
-            .unwrap()
-            .unwrap()
-            .messages,
-        0
-    );
+    assert_eq!(administration.inspect(StreamName::Events).await.unwrap().unwrap().messages, 0);
 }
 
 #[tokio::test]
@@ -297,9 +246,8 @@ async fn a_schema_and_a_cause_can_be_given() {
         })
         .await
         .unwrap();
-    let emission = Emission::new(event_name("sent"))
-        .schema("2")
-        .caused_by(EventId::new("order 7").unwrap());
+    let emission =
+        Emission::new(event_name("sent")).schema("2").caused_by(EventId::new("order 7").unwrap());
     mail.publish(emission, &()).await.unwrap();
     assert_eq!(notes.wait(1).await, [r#"Some("2") Some("order 7")"#]);
 }

@@ -36,26 +36,13 @@ struct Bed {
 impl Bed {
     async fn new() -> Self {
         let clock = ManualClock::new();
-        let broker = InMemoryDurableBroker::builder(Arc::new(clock.clone()))
-            .seed(1)
-            .build();
-        let controller = broker
-            .connect(controller(), Permissions::everything())
-            .unwrap();
+        let broker = InMemoryDurableBroker::builder(Arc::new(clock.clone())).seed(1).build();
+        let controller = broker.connect(controller(), Permissions::everything()).unwrap();
         let topology = Topology::new()
             .with_module(&node("n1"), &module_name("audit"), &[filter("mail.>")])
             .unwrap();
-        controller
-            .administration()
-            .unwrap()
-            .assert(&topology, DriftMode::Report)
-            .await
-            .unwrap();
-        Self {
-            clock,
-            broker,
-            controller,
-        }
+        controller.administration().unwrap().assert(&topology, DriftMode::Report).await.unwrap();
+        Self { clock, broker, controller }
     }
 
     fn connect(&self, principal: Principal, permissions: Permissions) -> BrokerBuilder {
@@ -91,10 +78,7 @@ impl Bed {
     /// Appends a message as no SDK would write it.
     async fn append(&self, message: Message) {
         let streams = self.controller.streams().unwrap();
-        streams
-            .append(message, AppendOptions::default())
-            .await
-            .unwrap();
+        streams.append(message, AppendOptions::default()).await.unwrap();
     }
 
     /// An event as `source` writes it, on `mail`'s subject.
@@ -111,11 +95,7 @@ impl Bed {
         let administration = self.controller.administration().unwrap();
         loop {
             let position = Position::LastOf(subject("mesh.events.dead"));
-            match administration
-                .read(StreamName::EventsDead, position)
-                .await
-                .unwrap()
-            {
+            match administration.read(StreamName::EventsDead, position).await.unwrap() {
                 Some(stored) => return DeadLetter::parse(&stored.message).unwrap(),
                 None => tokio::task::yield_now().await,
             }

@@ -30,9 +30,7 @@ async fn serving(bed: &Bed) -> (Broker, Notes) {
 }
 
 async fn ask(audit: &Broker, what: &str) -> Result<Value, RequestError> {
-    audit
-        .request(("mail", "send"), &json!({ "do": what }))
-        .await
+    audit.request(("mail", "send"), &json!({ "do": what })).await
 }
 
 #[tokio::test]
@@ -73,10 +71,7 @@ async fn denied_unavailable_timed_out_and_too_large_are_four_errors() {
     let denied: Result<Value, _> = audit.request(("mail", "delete"), &()).await;
     assert!(matches!(denied, Err(RequestError::Denied(_))), "{denied:?}");
     let away: Result<Value, _> = audit.request(("vault", "open"), &()).await;
-    assert!(
-        matches!(away, Err(RequestError::Unavailable(_))),
-        "{away:?}"
-    );
+    assert!(matches!(away, Err(RequestError::Unavailable(_))), "{away:?}");
     let large = "x".repeat(2 * 1024 * 1024);
     let large: Result<Value, _> = audit.request(("mail", "send"), &large).await;
     assert!(matches!(large, Err(RequestError::TooLarge(_))), "{large:?}");
@@ -107,10 +102,7 @@ async fn a_call_without_a_reply_address_of_the_mesh_never_reaches_the_handler() 
             None => call(),
             Some(reply) => call().with_reply(subject(reply)),
         };
-        transport
-            .publish(message, PublishOptions::default())
-            .await
-            .unwrap();
+        transport.publish(message, PublishOptions::default()).await.unwrap();
     }
     ask(&bed.audit().build(), "it").await.unwrap();
     assert_eq!(notes.read().len(), 1, "only the proper call");
@@ -120,24 +112,13 @@ async fn a_call_without_a_reply_address_of_the_mesh_never_reaches_the_handler() 
 async fn an_answer_of_another_shape_is_an_error_and_not_a_panic() {
     let bed = Bed::new().await;
     let (_mail, _notes) = serving(&bed).await;
-    let answer: Result<u64, _> = bed
-        .audit()
-        .build()
-        .request(("mail", "send"), &json!({}))
-        .await;
-    assert!(
-        matches!(answer, Err(RequestError::OutputShape(_))),
-        "{answer:?}"
-    );
+    let answer: Result<u64, _> = bed.audit().build().request(("mail", "send"), &json!({})).await;
+    assert!(matches!(answer, Err(RequestError::OutputShape(_))), "{answer:?}");
 }
 
 #[tokio::test]
 async fn a_tool_that_the_manifest_does_not_have_is_denied() {
     let bed = Bed::new().await;
-    let error = bed
-        .mail()
-        .handle("steal", |_| async { Ok(()) })
-        .await
-        .unwrap_err();
+    let error = bed.mail().handle("steal", |_| async { Ok(()) }).await.unwrap_err();
     assert!(error.to_string().contains("denied"), "{error}");
 }

@@ -33,8 +33,7 @@ async fn an_event_of_another_source_than_its_subjects_is_given_up_unhandled() {
 async fn an_undecodable_event_is_given_up_without_a_retry() {
     let bed = Bed::new().await;
     let (_audit, notes) = audit(&bed).await;
-    bed.append(Message::new(event("mail", "sent"), "not json"))
-        .await;
+    bed.append(Message::new(event("mail", "sent"), "not json")).await;
     let letter = bed.dead_letter().await;
     assert_eq!(letter.reason, DeadReason::Undecodable);
     assert_eq!(letter.deliveries, 1);
@@ -57,11 +56,7 @@ async fn an_event_that_comes_again_is_handled_once() {
 #[tokio::test]
 async fn of_two_copies_in_hand_at_a_time_one_is_handled() {
     let bed = Bed::new().await;
-    let (audit, notes, go) = (
-        bed.audit().build(),
-        Notes::default(),
-        Arc::new(Notify::new()),
-    );
+    let (audit, notes, go) = (bed.audit().build(), Notes::default(), Arc::new(Notify::new()));
     let (seen, wait) = (notes.clone(), Arc::clone(&go));
     audit
         .subscribe("mail.sent", move |event| {
@@ -79,11 +74,7 @@ async fn of_two_copies_in_hand_at_a_time_one_is_handled() {
     for id in ["e-1", "e-1", "e-2"] {
         bed.append(bed.written_by("mail", id)).await;
     }
-    assert_eq!(
-        notes.wait(2).await,
-        ["e-1", "e-2"],
-        "the copy waits, others pass"
-    );
+    assert_eq!(notes.wait(2).await, ["e-1", "e-2"], "the copy waits, others pass");
     go.notify_one();
     bed.append(bed.written_by("mail", "e-3")).await;
     assert_eq!(notes.wait(3).await, ["e-1", "e-2", "e-3"]);
@@ -123,11 +114,7 @@ async fn a_memory_of_what_was_handled_is_bounded_and_forgets() {
     store.record(key("3")).await.unwrap();
     clock.advance(SECOND / 2).await;
     assert_eq!(store.look_up(&key("2")).await, Ok(Handled::No));
-    assert_eq!(
-        store.look_up(&key("3")).await,
-        Ok(Handled::Yes),
-        "recorded again meanwhile"
-    );
+    assert_eq!(store.look_up(&key("3")).await, Ok(Handled::Yes), "recorded again meanwhile");
     clock.advance(SECOND).await;
     assert!(store.is_empty());
 }

@@ -33,10 +33,7 @@ impl Office {
     async fn with(stage: &Stage<'_>, topology: Topology) -> Result<Self, Failure> {
         let desk = Desk::with(stage, topology).await?;
         let administration = desk.administration().await?;
-        Ok(Self {
-            desk,
-            administration,
-        })
+        Ok(Self { desk, administration })
     }
 
     async fn assert(&self, topology: &Topology, mode: DriftMode) -> Result<Vec<Drift>, Failure> {
@@ -189,11 +186,7 @@ async fn inspect_counts_what_a_consumer_owes(stage: &Stage<'_>) -> Verdict {
     let (_mail, mut reading) = office.desk.reader("mail").await?;
     let first = office.desk.expect(&mut reading, "1").await?;
     let second = office.desk.expect(&mut reading, "2").await?;
-    ensure_eq!(
-        office.owed("mail").await?,
-        Some(3),
-        "owed while two are held"
-    );
+    ensure_eq!(office.owed("mail").await?, Some(3), "owed while two are held");
     office.desk.ack(first).await?;
     ensure_eq!(office.owed("mail").await?, Some(2), "owed after one");
     ensure_eq!(office.owed("crm").await?, Some(3), "owed to another");

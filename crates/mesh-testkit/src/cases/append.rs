@@ -59,10 +59,7 @@ async fn append_keeps_the_whole_message(stage: &Stage<'_>) -> Verdict {
 async fn append_without_a_stream_is_not_found(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::new(stage).await?;
     for place in ["test.nowhere", "mesh.control.n1.alive"] {
-        let result = desk
-            .scene
-            .try_append(&desk.shop, message(place, "1"))
-            .await?;
+        let result = desk.scene.try_append(&desk.shop, message(place, "1")).await?;
         refused(result, ErrorKind::NotFound, place)?;
     }
     Ok(())
@@ -93,28 +90,20 @@ impl Desk {
 }
 
 fn expecting(last: u64) -> AppendOptions {
-    AppendOptions {
-        expected_last: Some(last),
-        ..AppendOptions::default()
-    }
+    AppendOptions { expected_last: Some(last), ..AppendOptions::default() }
 }
 
 async fn append_checks_the_expected_sequence(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::new(stage).await?;
     let first = desk.append_with(sold("1"), expecting(0)).await??;
     ensure_eq!(first.sequence, Some(1), "sequence");
-    desk.append(shop_event("closed", "of another subject"))
-        .await?;
+    desk.append(shop_event("closed", "of another subject")).await?;
     for wrong in [0, 2, 7] {
         let result = desk.append_with(sold("wrong"), expecting(wrong)).await?;
         refused(result, ErrorKind::Conflict, "another last sequence")?;
     }
     let next = desk.append_with(sold("2"), expecting(1)).await??;
-    ensure_eq!(
-        next.sequence,
-        Some(3),
-        "sequence: nothing was stored between"
-    );
+    ensure_eq!(next.sequence, Some(3), "sequence: nothing was stored between");
     Ok(())
 }
 
@@ -137,10 +126,7 @@ async fn append_of_a_known_id_is_a_duplicate(stage: &Stage<'_>) -> Verdict {
     let first = desk.append_with(sold("1"), named("a")?).await??;
     let other = desk.append_with(sold("2"), named("b")?).await??;
     let again = desk.append_with(sold("again"), named("a")?).await??;
-    ensure!(
-        !first.duplicate && !other.duplicate,
-        "a first is a duplicate"
-    );
+    ensure!(!first.duplicate && !other.duplicate, "a first is a duplicate");
     ensure!(again.duplicate, "a repeat is no duplicate");
     ensure_eq!(again.sequence, first.sequence, "sequence of the repeat");
     let (_mail, mut reading) = desk.reader("mail").await?;
@@ -168,9 +154,7 @@ async fn append_replaces_the_newest_of_its_subject(stage: &Stage<'_>) -> Verdict
     let controller = desk.scene.controller().await?;
     for (node, body) in [("n2", "of n2"), ("n1", "old"), ("n1", "new")] {
         let place = format!("mesh.node.{node}.declare");
-        desk.scene
-            .append(&controller, message(&place, body))
-            .await?;
+        desk.scene.append(&controller, message(&place, body)).await?;
     }
     for (node, body) in [("n1", "new"), ("n2", "of n2")] {
         let connection = desk.scene.dial(host(node), None).await?;

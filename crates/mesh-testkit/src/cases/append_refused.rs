@@ -28,10 +28,7 @@ async fn append_over_the_limit_is_too_large(stage: &Stage<'_>) -> Verdict {
 
 async fn append_of_a_broker_header_is_invalid(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::new(stage).await?;
-    for sent in broker_headers(SOLD)
-        .into_iter()
-        .chain([repeated_header(SOLD)])
-    {
+    for sent in broker_headers(SOLD).into_iter().chain([repeated_header(SOLD)]) {
         let what = format!("{:?}", sent.headers());
         let result = desk.scene.try_append(&desk.shop, sent).await?;
         refused(result, ErrorKind::Invalid, &what)?;

@@ -69,10 +69,7 @@ async fn close_releases_what_is_unsettled(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
     desk.append_all(&["1", "2"]).await?;
     let (first, mut reading) = desk.reader("mail").await?;
-    let held = [
-        desk.scene.hear(&mut reading).await?,
-        desk.scene.hear(&mut reading).await?,
-    ];
+    let held = [desk.scene.hear(&mut reading).await?, desk.scene.hear(&mut reading).await?];
     let report = desk.scene.close(&first).await?;
     ensure_eq!(report.released, 2, "released by the close");
     let (_second, mut reading) = desk.reader("mail").await?;

@@ -47,18 +47,10 @@ async fn consume_delivers_what_came_while_nobody_read(stage: &Stage<'_>) -> Verd
 
 async fn consume_delivers_only_what_the_consumer_selects(stage: &Stage<'_>) -> Verdict {
     let topology = with_mail(topology(stage.span()), |mail| {
-        mail.filters = vec![
-            filter("mesh.events.shop.sold"),
-            filter("mesh.events.*.left"),
-        ];
+        mail.filters = vec![filter("mesh.events.shop.sold"), filter("mesh.events.*.left")];
     });
     let desk = Desk::with(stage, topology).await?;
-    for (name, body) in [
-        ("opened", "1"),
-        ("sold", "2"),
-        ("sold.out", "3"),
-        ("left", "4"),
-    ] {
+    for (name, body) in [("opened", "1"), ("sold", "2"), ("sold.out", "3"), ("left", "4")] {
         desk.append(shop_event(name, body)).await?;
     }
     let (_mail, mut reading) = desk.reader("mail").await?;
@@ -100,10 +92,7 @@ async fn consume_bounds_what_is_in_flight(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
     desk.append_all(&["1", "2", "3", "4", "5"]).await?;
     let (first, mut bounded) = desk.reader_with("mail", in_flight(2)).await?;
-    let held = [
-        desk.expect(&mut bounded, "1").await?,
-        desk.expect(&mut bounded, "2").await?,
-    ];
+    let held = [desk.expect(&mut bounded, "1").await?, desk.expect(&mut bounded, "2").await?];
     desk.scene.flush(&first).await?;
     // What the bounded reader may not have is there for another; it goes on asking meanwhile.
     let (_second, mut other) = desk.reader_with("mail", in_flight(10)).await?;
@@ -148,10 +137,7 @@ async fn consume_refuses_what_matches_no_pattern(stage: &Stage<'_>) -> Verdict {
 
 async fn consume_of_a_denied_consumer_is_denied(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::new(stage).await?;
-    let consuming = ModuleGrants {
-        consumes: true,
-        ..ModuleGrants::default()
-    };
+    let consuming = ModuleGrants { consumes: true, ..ModuleGrants::default() };
     let may = Permissions::of_module(&node("n1"), &module_name("crm"), &consuming)?;
     let crm = desk.scene.dial(module("n1", "crm"), Some(may)).await?;
     let result = desk.try_consume(&crm, "mail").await?;

@@ -46,10 +46,7 @@ fn poison(body: &str) -> Message {
     let (id, value) = header("x-event-id", "e-1");
     let (dead, forged) = header("X-Dead-Reason", "forged");
     let (upper, kept) = header("X-Case", "kept");
-    sold(body)
-        .with_header(id, value)
-        .with_header(dead, forged)
-        .with_header(upper, kept)
+    sold(body).with_header(id, value).with_header(dead, forged).with_header(upper, kept)
 }
 
 struct Expected<'a> {
@@ -153,8 +150,7 @@ async fn consume_dead_letters_what_is_terminated(stage: &Stage<'_>) -> Verdict {
     let (_mail, mut reading) = desk.reader("mail").await?;
     let delivery = desk.expect(&mut reading, "poison").await?;
     desk.nak(delivery, None).await?;
-    desk.terminate(&mut reading, "poison", "no such account")
-        .await?;
+    desk.terminate(&mut reading, "poison", "no such account").await?;
     let expected = Expected {
         body: "poison",
         sequence: "1",

@@ -130,12 +130,7 @@ impl Desk {
 
     #[track_caller]
     pub(super) fn ack(&self, delivery: Delivery) -> impl Future<Output = Verdict> + Send {
-        located(async move {
-            Ok(self
-                .scene
-                .soon("an acknowledgement", delivery.ack())
-                .await??)
-        })
+        located(async move { Ok(self.scene.soon("an acknowledgement", delivery.ack()).await??) })
     }
 
     /// Gives it back, and measures nothing.

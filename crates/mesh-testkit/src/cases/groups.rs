@@ -11,10 +11,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn member_of(name: &str) -> SubscribeOptions {
-    SubscribeOptions {
-        group: Some(group(name)),
-        ..SubscribeOptions::default()
-    }
+    SubscribeOptions { group: Some(group(name)), ..SubscribeOptions::default() }
 }
 
 type Member = (Connection, Subscription);

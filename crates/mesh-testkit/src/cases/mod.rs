@@ -49,10 +49,5 @@ const GROUPS: &[(Option<Capability>, &[Case])] = &[
 /// Every case.
 pub(crate) fn all() -> impl Iterator<Item = Case> {
     let groups = GROUPS.iter();
-    groups.flat_map(|(port, cases)| {
-        cases.iter().map(|case| Case {
-            port: *port,
-            ..*case
-        })
-    })
+    groups.flat_map(|(port, cases)| cases.iter().map(|case| Case { port: *port, ..*case }))
 }

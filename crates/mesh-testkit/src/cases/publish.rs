@@ -85,18 +85,12 @@ async fn publish_requiring_a_receiver_needs_one(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let shop = scene.join("shop").await?;
     let mail = scene.join("mail").await?;
-    let nobody = scene
-        .publish_to_somebody(&shop, message("test.a", "1"))
-        .await?;
+    let nobody = scene.publish_to_somebody(&shop, message("test.a", "1")).await?;
     refused(nobody, ErrorKind::NoResponders, "publishing to nobody")?;
     let mut subscription = scene.subscribe(&mail, "test.a").await?;
-    let elsewhere = scene
-        .publish_to_somebody(&shop, message("test.b", "1"))
-        .await?;
+    let elsewhere = scene.publish_to_somebody(&shop, message("test.b", "1")).await?;
     refused(elsewhere, ErrorKind::NoResponders, "publishing elsewhere")?;
-    scene
-        .publish_to_somebody(&shop, message("test.a", "2"))
-        .await??;
+    scene.publish_to_somebody(&shop, message("test.a", "2")).await??;
     let heard = scene.hear(&mut subscription).await?;
     ensure!(text(&heard) == "2", "heard {:?}", text(&heard));
     Ok(())
@@ -106,8 +100,6 @@ async fn a_receiver_cannot_be_required(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let shop = scene.join("shop").await?;
     let _subscription = scene.subscribe(&shop, "test.a").await?;
-    let result = scene
-        .publish_to_somebody(&shop, message("test.a", "1"))
-        .await?;
+    let result = scene.publish_to_somebody(&shop, message("test.a", "1")).await?;
     unsupported(result, Capability::ReceiverCheck)
 }

@@ -44,9 +44,7 @@ pub(super) fn too_large(to: &str, limits: &Limits) -> [Message; 2] {
 
 /// One header twice.
 pub(super) fn repeated_header(to: &str) -> Message {
-    let headers: Headers = [header("x-a", "1"), header("x-a", "2")]
-        .into_iter()
-        .collect();
+    let headers: Headers = [header("x-a", "1"), header("x-a", "2")].into_iter().collect();
     message(to, "").with_headers(headers)
 }
 
@@ -99,9 +97,7 @@ async fn only_the_sentinel(
     publisher: &Connection,
     subscription: &mut Subscription,
 ) -> Verdict {
-    scene
-        .publish(publisher, message("test.a", "sentinel"))
-        .await?;
+    scene.publish(publisher, message("test.a", "sentinel")).await?;
     let heard = scene.hear(subscription).await?;
     ensure_eq!(text(&heard), "sentinel", "the first message");
     Ok(())
@@ -117,16 +113,12 @@ async fn publish_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
     let mut denied = scene.subscribe(&mail, "test.denied").await?;
     for _attempt in 0..2 {
         scene.publish(&shop, message("test.allowed", "1")).await?;
-        let result = scene
-            .try_publish(&shop, message("test.denied", "1"))
-            .await?;
+        let result = scene.try_publish(&shop, message("test.denied", "1")).await?;
         refused(result, ErrorKind::Denied, "publishing where it is denied")?;
         let heard = scene.hear(&mut allowed).await?;
         ensure_eq!(text(&heard), "1", "the allowed message");
     }
-    scene
-        .publish(&mail, message("test.denied", "sentinel"))
-        .await?;
+    scene.publish(&mail, message("test.denied", "sentinel")).await?;
     let heard = scene.hear(&mut denied).await?;
     ensure_eq!(text(&heard), "sentinel", "the first message");
     Ok(())

@@ -41,12 +41,7 @@ impl Counter {
         let mail = scene.join("mail").await?;
         let calls = scene.serve(&mail).await?;
         let crm = scene.join("crm").await?;
-        Ok(Self {
-            scene,
-            mail,
-            calls,
-            crm,
-        })
+        Ok(Self { scene, mail, calls, crm })
     }
 
     /// Asks, and meanwhile has the next call answered by `answer`.

@@ -99,24 +99,15 @@ async fn serve_refuses_a_foreign_reply_address(stage: &Stage<'_>) -> Verdict {
 async fn serve_names_the_caller_where_it_is_proven(stage: &Stage<'_>) -> Verdict {
     let mut counter = Counter::open(stage).await?;
     let truth = counter.crm.principal().clone();
-    let claims = [
-        ("x-source", "shop"),
-        ("x-node", "n9"),
-        ("x-caller", "shop"),
-        ("user-id", "shop"),
-    ];
-    let headers: Headers = claims
-        .map(|(name, value)| header(name, value))
-        .into_iter()
-        .collect();
+    let claims =
+        [("x-source", "shop"), ("x-node", "n9"), ("x-caller", "shop"), ("user-id", "shop")];
+    let headers: Headers = claims.map(|(name, value)| header(name, value)).into_iter().collect();
     let mut callers = Vec::new();
     let answering = |call: mesh_core::port::Call| {
         callers.push(call.caller().cloned());
         echo(call)
     };
-    counter
-        .ask(call("1").with_headers(headers.clone()), answering)
-        .await?;
+    counter.ask(call("1").with_headers(headers.clone()), answering).await?;
     // A reply address of the right shape that names another caller.
     let reply = subject("_INBOX.shop.n9.mail.00112233445566778899aabbccddeeff");
     let forged = call("2").with_headers(headers).with_reply(reply);
@@ -147,10 +138,7 @@ async fn serve_answer_over_the_limit_is_too_large(stage: &Stage<'_>) -> Verdict 
 
 async fn serve_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
-    let grants = ModuleGrants {
-        tools: vec![tool_name("read")],
-        ..ModuleGrants::default()
-    };
+    let grants = ModuleGrants { tools: vec![tool_name("read")], ..ModuleGrants::default() };
     let may = Permissions::of_module(&node("n1"), &module_name("mail"), &grants)?;
     let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
     for place in [tool("mail", "send"), tool("shop", "read")] {

@@ -115,10 +115,7 @@ async fn consume_redelivers_what_is_never_settled(stage: &Stage<'_>) -> Verdict 
     let held = desk.expect(&mut reading, "1").await?;
     let again = desk.expect_passing(&mut reading, "1").await?;
     let waited = clock.monotonic().saturating_sub(begin);
-    ensure!(
-        waited >= desk.scene.span,
-        "its claim ran out after {waited:?}"
-    );
+    ensure!(waited >= desk.scene.span, "its claim ran out after {waited:?}");
     ensure_eq!(again.info().attempt, 2, "attempt");
     desk.ack(again).await?;
     drop(held);

@@ -6,26 +6,19 @@ use crate::fixtures::message;
 use crate::suite::scene::text;
 use crate::suite::{Case, Failure, Stage, Verdict, case, ensure, ensure_eq};
 
-pub(super) const CASES: &[Case] = &[
-    case!(subscribe_tells_a_slow_reader_what_it_lost),
-    case!(subscribe_isolates_a_slow_reader),
-];
+pub(super) const CASES: &[Case] =
+    &[case!(subscribe_tells_a_slow_reader_what_it_lost), case!(subscribe_isolates_a_slow_reader)];
 
 const SENT: u64 = 64;
 
 fn small_buffer() -> SubscribeOptions {
-    SubscribeOptions {
-        buffer: NonZeroUsize::MIN.saturating_add(3),
-        ..SubscribeOptions::default()
-    }
+    SubscribeOptions { buffer: NonZeroUsize::MIN.saturating_add(3), ..SubscribeOptions::default() }
 }
 
 async fn subscribe_tells_a_slow_reader_what_it_lost(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
-    let mut slow = scene
-        .subscribe_with(&mail, "test.a", small_buffer())
-        .await?;
+    let mut slow = scene.subscribe_with(&mail, "test.a", small_buffer()).await?;
     scene.publish_numbers(&shop, "test.a", SENT).await?;
     scene.flush(&shop).await?;
     scene.flush(&mail).await?;
@@ -53,9 +46,7 @@ async fn subscribe_isolates_a_slow_reader(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let (mail, crm) = (scene.join("mail").await?, scene.join("crm").await?);
     let shop = scene.join("shop").await?;
-    let _slow = scene
-        .subscribe_with(&mail, "test.a", small_buffer())
-        .await?;
+    let _slow = scene.subscribe_with(&mail, "test.a", small_buffer()).await?;
     let mut beside = scene.subscribe(&mail, "test.a").await?;
     let mut elsewhere = scene.subscribe(&crm, "test.a").await?;
     scene.publish_numbers(&shop, "test.a", SENT).await?;

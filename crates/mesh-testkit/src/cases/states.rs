@@ -56,16 +56,10 @@ async fn states_end_with_closed(stage: &Stage<'_>) -> Verdict {
     for states in [&mut early, &mut late] {
         let mut last = None;
         while let Some(state) = scene.soon("the last state", states.next()).await? {
-            ensure!(
-                !matches!(last, Some(ConnectionState::Closed)),
-                "{state:?} came after Closed"
-            );
+            ensure!(!matches!(last, Some(ConnectionState::Closed)), "{state:?} came after Closed");
             last = Some(state);
         }
-        ensure!(
-            matches!(last, Some(ConnectionState::Closed)),
-            "the last state is {last:?}"
-        );
+        ensure!(matches!(last, Some(ConnectionState::Closed)), "the last state is {last:?}");
     }
     Ok(())
 }

@@ -46,9 +46,7 @@ async fn hears(stage: &Stage<'_>, filter: &str, places: &[&str], expected: &[&st
 }
 
 async fn subscribe_hears_only_what_matches(stage: &Stage<'_>) -> Verdict {
-    let others = [
-        "test", "test.b", "test.A", "test.a.b", "test.ab", "a.test.a",
-    ];
+    let others = ["test", "test.b", "test.A", "test.a.b", "test.ab", "a.test.a"];
     let places = [&others[..], &["test.a"]].concat();
     hears(stage, "test.a", &places, &["test.a"]).await
 }
@@ -133,14 +131,10 @@ async fn subscribe_ends_when_dropped(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
     let subscription = scene.subscribe(&mail, "test.a").await?;
-    scene
-        .publish_to_somebody(&shop, message("test.a", "1"))
-        .await??;
+    scene.publish_to_somebody(&shop, message("test.a", "1")).await??;
     drop(subscription);
     scene.flush(&mail).await?;
-    let result = scene
-        .publish_to_somebody(&shop, message("test.a", "2"))
-        .await?;
+    let result = scene.publish_to_somebody(&shop, message("test.a", "2")).await?;
     refused(result, ErrorKind::NoResponders, "publishing to who left")
 }
 
@@ -148,8 +142,6 @@ async fn subscribe_after_close_is_closed(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let mail = scene.join("mail").await?;
     scene.close(&mail).await?;
-    let subscribing = mail
-        .transport()
-        .subscribe(filter("test.a"), Default::default());
+    let subscribing = mail.transport().subscribe(filter("test.a"), Default::default());
     closed(scene.soon("subscribe", subscribing).await?, "subscribe")
 }

@@ -4,10 +4,8 @@ use mesh_core::topology::StreamName;
 use super::desk::{Desk, report};
 use crate::suite::{Case, Failure, Stage, Verdict, case, ensure_eq};
 
-pub(super) const CASES: &[Case] = &[
-    case!(consume_work_keeps_its_order),
-    case!(consume_settled_work_is_gone),
-];
+pub(super) const CASES: &[Case] =
+    &[case!(consume_work_keeps_its_order), case!(consume_settled_work_is_gone)];
 
 async fn consume_work_keeps_its_order(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;

@@ -128,13 +128,8 @@ impl Bench {
         let body = format!("message {}", self.appended);
         let message = Message::new(subject(to), body.clone());
         let expected = self.model.append(stream, message.subject(), &body, id);
-        let id = id
-            .map(|id| PublishId::new(format!("id-{id}")))
-            .transpose()?;
-        let options = AppendOptions {
-            id,
-            ..AppendOptions::default()
-        };
+        let id = id.map(|id| PublishId::new(format!("id-{id}"))).transpose()?;
+        let options = AppendOptions { id, ..AppendOptions::default() };
         let connection = match stream {
             StreamName::Control => &self.controller,
             _ => &self.shop,
@@ -210,9 +205,7 @@ impl Bench {
             return Ok(());
         };
         let held = &self.held[index];
-        self.scene
-            .soon("progress", held.delivery.progress())
-            .await??;
+        self.scene.soon("progress", held.delivery.progress()).await??;
         let now = self.model.now;
         let (consumer, sequence) = (held.consumer, held.sequence);
         if let Some(consumer) = self.model.consumer(consumer) {
@@ -247,15 +240,10 @@ impl Bench {
         self.model.consumers[consumer] = None;
         let of = &consumers()[consumer].reference;
         let administration = self.controller.administration()?;
-        let retired = self
-            .scene
-            .soon("retire", administration.retire(of))
-            .await??;
+        let retired = self.scene.soon("retire", administration.retire(of)).await??;
         ensure_eq!(retired, was_there, "retired");
         let readers = std::mem::take(&mut self.readers);
-        let (its, others) = readers
-            .into_iter()
-            .partition(|reader| reader.consumer == consumer);
+        let (its, others) = readers.into_iter().partition(|reader| reader.consumer == consumer);
         self.readers = others;
         let its: Vec<Reader> = its;
         for mut reader in its {

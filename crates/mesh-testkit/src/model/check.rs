@@ -103,12 +103,7 @@ impl Bench {
         if let Some(consumer) = self.model.consumer(consumer) {
             consumer.deliver(sequence, found.1, now);
         }
-        self.held.push(Held {
-            reader,
-            consumer,
-            sequence,
-            delivery,
-        });
+        self.held.push(Held { reader, consumer, sequence, delivery });
         Ok(())
     }
 
@@ -152,9 +147,7 @@ impl Bench {
             };
             let known = expected.iter().position(is_it);
             let known = known.ok_or_else(|| {
-                Failure::new(format!(
-                    "a dead letter that is not owed: {body:?}, {reason}"
-                ))
+                Failure::new(format!("a dead letter that is not owed: {body:?}, {reason}"))
             })?;
             expected.remove(known);
             self.scene.soon("an ack", letter.ack()).await??;

@@ -37,11 +37,7 @@ pub(super) enum Fate {
 
 impl Consumer {
     pub(super) fn new(spec: ConsumerSpec) -> Self {
-        Self {
-            spec,
-            cursor: 0,
-            owed: BTreeMap::new(),
-        }
+        Self { spec, cursor: 0, owed: BTreeMap::new() }
     }
 
     /// What may be delivered now, with the try it would be; `stored` are the sequences it selects.
@@ -60,10 +56,7 @@ impl Consumer {
 
     pub(super) fn deliver(&mut self, sequence: u64, attempt: u32, now: Duration) {
         self.cursor = self.cursor.max(sequence);
-        let owed = Owed {
-            attempts: attempt,
-            since: Since::Held(now + self.spec.ack_wait),
-        };
+        let owed = Owed { attempts: attempt, since: Since::Held(now + self.spec.ack_wait) };
         self.owed.insert(sequence, owed);
     }
 

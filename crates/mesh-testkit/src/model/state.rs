@@ -39,10 +39,8 @@ impl Model {
     pub(super) fn new() -> Self {
         let topology = topology();
         let streams = topology.streams().iter().map(|spec| {
-            let stream = Stream {
-                work: spec.retention == Retention::WorkQueue,
-                ..Stream::default()
-            };
+            let stream =
+                Stream { work: spec.retention == Retention::WorkQueue, ..Stream::default() };
             (spec.name, stream)
         });
         Self {
@@ -101,9 +99,7 @@ impl Model {
     /// What that consumer may be given now; nothing if it is retired.
     pub(super) fn admits(&self, consumer: usize) -> Vec<(u64, u32)> {
         let found = self.consumers.get(consumer).and_then(Option::as_ref);
-        found.map_or_else(Vec::new, |found| {
-            found.admits(&self.selected(&found.spec), self.now)
-        })
+        found.map_or_else(Vec::new, |found| found.admits(&self.selected(&found.spec), self.now))
     }
 
     pub(super) fn owes(&self, consumer: usize) -> Option<u64> {
@@ -139,9 +135,7 @@ impl Model {
     pub(super) fn give_back(&mut self, consumer: usize, sequence: u64, delay: Duration) {
         let letter = self.letter(consumer, sequence, "max-deliver");
         let from = self.now + delay;
-        let fate = self
-            .consumer(consumer)
-            .map(|found| found.give_back(sequence, from));
+        let fate = self.consumer(consumer).map(|found| found.give_back(sequence, from));
         if let Some(Fate::GivenUp(tries)) = fate {
             self.bury(letter, tries);
         }
@@ -161,18 +155,14 @@ impl Model {
     }
 
     fn bury(&mut self, letter: Option<DeadLetter>, tries: u32) {
-        self.dead.extend(letter.map(|letter| DeadLetter {
-            deliveries: tries.to_string(),
-            ..letter
-        }));
+        self.dead
+            .extend(letter.map(|letter| DeadLetter { deliveries: tries.to_string(), ..letter }));
     }
 
     /// When time alone changes something.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let consumers = self.consumers.iter().flatten();
-        consumers
-            .filter_map(|consumer| consumer.next_due(self.now))
-            .min()
+        consumers.filter_map(|consumer| consumer.next_due(self.now)).min()
     }
 
     /// Moves to `now`; answers whose claims ran out, as consumer and sequence.

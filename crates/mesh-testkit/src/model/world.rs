@@ -28,14 +28,8 @@ pub(super) fn consumers() -> [ConsumerSpec; 3] {
     };
     let control = consumer(StreamName::Control, "controller");
     [
-        ConsumerSpec {
-            max_ack_pending: 4,
-            ..events("n1_mail", "mesh.events.shop.>")
-        },
-        ConsumerSpec {
-            max_deliver: None,
-            ..events("n1_crm", "mesh.events.shop.sold")
-        },
+        ConsumerSpec { max_ack_pending: 4, ..events("n1_mail", "mesh.events.shop.>") },
+        ConsumerSpec { max_deliver: None, ..events("n1_crm", "mesh.events.shop.sold") },
         ConsumerSpec {
             max_deliver: None,
             max_ack_pending: 1,
@@ -71,9 +65,5 @@ pub(super) fn topology() -> Topology {
         filters: vec![filter("mesh.events.dead")],
         ..consumer_spec(dead_letters(), &[], ACK_WAIT)
     };
-    topology
-        .with_consumer(first)
-        .with_consumer(second)
-        .with_consumer(third)
-        .with_consumer(dead)
+    topology.with_consumer(first).with_consumer(second).with_consumer(third).with_consumer(dead)
 }

@@ -10,9 +10,7 @@ pub fn header_name() -> impl Strategy<Value = HeaderName> {
     let own = prop_oneof![3 => "[A-Za-z][A-Za-z0-9-]{0,15}", 1 => "[!-9;-~]{1,128}"];
     let known = prop_oneof![Just("x-event-id"), Just("X-Event-Id"), Just("content-type")];
     prop_oneof![4 => own, 1 => known.prop_map(str::to_owned)]
-        .prop_filter_map("of the broker", |text| {
-            HeaderName::new(text).ok().filter(is_free)
-        })
+        .prop_filter_map("of the broker", |text| HeaderName::new(text).ok().filter(is_free))
 }
 
 /// Whether a message with this header passes the check that every transport makes.
@@ -33,9 +31,8 @@ fn checked(headers: Headers) -> Option<Headers> {
 pub fn header_value() -> impl Strategy<Value = HeaderValue> {
     let plain = "[!-~]{0,40}";
     let wide = "[^\\s\\p{C}]([^\\p{C}]{0,30}[^\\s\\p{C}])?";
-    prop_oneof![plain, wide].prop_filter_map("beginning or ending in space", |text| {
-        HeaderValue::new(text).ok()
-    })
+    prop_oneof![plain, wide]
+        .prop_filter_map("beginning or ending in space", |text| HeaderValue::new(text).ok())
 }
 
 /// Headers that may be sent: up to eight, in any order, no name twice.
@@ -57,12 +54,7 @@ pub fn message() -> impl Strategy<Value = Message> {
     let payload = prop::collection::vec(any::<u8>(), 0..=1024);
     (subject(), reply, headers(), payload).prop_map(|(subject, reply, headers, payload)| {
         let payload = payload.into();
-        Message::from(MessageParts {
-            subject,
-            reply,
-            headers,
-            payload,
-        })
+        Message::from(MessageParts { subject, reply, headers, payload })
     })
 }
 

@@ -24,14 +24,7 @@ type Consuming = (NodeName, ModuleName, Vec<Filter>);
 
 /// Some module on some node, with one to three filters over `<module>.<event>`.
 fn consuming() -> impl Strategy<Value = Consuming> {
-    let filters = [
-        "shop.>",
-        "shop.sold",
-        "shop.*",
-        "*.left",
-        "crm.a",
-        "mail.sold.out",
-    ];
+    let filters = ["shop.>", "shop.sold", "shop.*", "*.left", "crm.a", "mail.sold.out"];
     let filters = prop::sample::subsequence(filters.map(filter).to_vec(), 1..=3);
     (few_nodes(), few_modules(), filters)
 }

@@ -70,10 +70,7 @@ macro_rules! case {
         }
     };
     ($run:ident, $needs:ident) => {
-        $crate::suite::Case {
-            needs: Some(mesh_core::port::Capability::$needs),
-            ..case!($run)
-        }
+        $crate::suite::Case { needs: Some(mesh_core::port::Capability::$needs), ..case!($run) }
     };
     ($run:ident, $needs:ident, else $otherwise:ident) => {
         $crate::suite::Case {
@@ -82,10 +79,7 @@ macro_rules! case {
         }
     };
     ($run:ident, else $otherwise:ident) => {
-        $crate::suite::Case {
-            otherwise: Some(|stage| Box::pin($otherwise(stage))),
-            ..case!($run)
-        }
+        $crate::suite::Case { otherwise: Some(|stage| Box::pin($otherwise(stage))), ..case!($run) }
     };
 }
 

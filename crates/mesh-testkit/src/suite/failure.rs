@@ -21,10 +21,7 @@ impl Failure {
         if text.len() > SHOWN {
             text = text.chars().take(SHOWN).chain(['…']).collect();
         }
-        Self {
-            text,
-            location: Location::caller(),
-        }
+        Self { text, location: Location::caller() }
     }
 
     /// The same, said of this place.

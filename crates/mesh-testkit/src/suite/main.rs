@@ -25,9 +25,7 @@ fn trial(name: &str, harness: Arc<dyn Harness>, case: Case) -> Trial {
         name = format!("{name} ({capability:?} is not declared)");
     }
     let test = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         match runtime.block_on(run_case(&*harness, &case)) {
             Outcome::Failed(why) => Err(Failed::from(why)),
             _ => Ok(()),

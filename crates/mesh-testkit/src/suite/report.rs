@@ -4,10 +4,7 @@ use mesh_core::port::Capability;
 
 /// How one case came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a report has these rows and no others"
-)]
+#[expect(clippy::exhaustive_enums, reason = "a report has these rows and no others")]
 pub enum Outcome {
     /// The bullet holds.
     Passed,
@@ -56,8 +53,7 @@ impl Report {
     pub fn failures(&self) -> impl Iterator<Item = &'static str> {
         let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_));
         let rows = self.rows.iter();
-        rows.filter(move |(_, outcome)| failed(outcome))
-            .map(|(name, _)| *name)
+        rows.filter(move |(_, outcome)| failed(outcome)).map(|(name, _)| *name)
     }
 
     /// For a test: passes if no case failed.

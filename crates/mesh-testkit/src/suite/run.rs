@@ -46,15 +46,11 @@ pub async fn run_case(harness: &dyn Harness, case: &Case) -> Outcome {
 pub(crate) fn missing(harness: &dyn Harness, case: &Case) -> Option<(Capability, bool)> {
     let promised = harness.promised();
     let lacks = |capability: &Capability| !promised.contains(capability);
-    let port = case
-        .port
-        .filter(lacks)
-        .map(|port| (port, case.needs.is_none()));
+    let port = case.port.filter(lacks).map(|port| (port, case.needs.is_none()));
     port.or_else(|| case.needs.filter(lacks).map(|needs| (needs, true)))
 }
 
 fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("without a text")
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a text")
 }

@@ -26,11 +26,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(bed: Arc<dyn Bed>, span: Duration, patience: Duration) -> Self {
-        Self {
-            bed,
-            span,
-            patience,
-        }
+        Self { bed, span, patience }
     }
 
     pub(crate) fn patience(&self) -> Duration {
@@ -164,8 +160,7 @@ impl Scene {
         connection: &Connection,
         filter: &str,
     ) -> Result<Subscription, Failure> {
-        self.subscribe_with(connection, filter, SubscribeOptions::default())
-            .await
+        self.subscribe_with(connection, filter, SubscribeOptions::default()).await
     }
 
     pub(crate) async fn subscribe_with(
@@ -174,9 +169,7 @@ impl Scene {
         filter: &str,
         options: SubscribeOptions,
     ) -> Result<Subscription, Failure> {
-        let subscribing = connection
-            .transport()
-            .subscribe(Filter::new(filter)?, options);
+        let subscribing = connection.transport().subscribe(Filter::new(filter)?, options);
         Ok(self.soon("subscribe", subscribing).await??)
     }
 
@@ -194,9 +187,7 @@ impl Scene {
         connection: &Connection,
         message: Message,
     ) -> Result<Result<(), TransportError>, Failure> {
-        let publishing = connection
-            .transport()
-            .publish(message, PublishOptions::default());
+        let publishing = connection.transport().publish(message, PublishOptions::default());
         self.soon("publish", publishing).await
     }
 
@@ -233,10 +224,7 @@ impl Scene {
         connection: &Connection,
         message: Message,
     ) -> Result<Result<(), TransportError>, Failure> {
-        let options = PublishOptions {
-            require_receiver: true,
-            ..PublishOptions::default()
-        };
+        let options = PublishOptions { require_receiver: true, ..PublishOptions::default() };
         let publishing = connection.transport().publish(message, options);
         self.soon("publish", publishing).await
     }
@@ -270,8 +258,7 @@ impl Scene {
         connection: &Connection,
         consumer: &ConsumerRef,
     ) -> Result<Deliveries, Failure> {
-        self.consume_with(connection, consumer, ConsumeOptions::default())
-            .await
+        self.consume_with(connection, consumer, ConsumeOptions::default()).await
     }
 
     pub(crate) async fn consume_with(
@@ -295,9 +282,7 @@ pub(crate) fn refused<T>(
     match result {
         Ok(_) => Err(Failure::new(format!("{what} was accepted"))),
         Err(error) if error.kind() == kind => Ok(()),
-        Err(error) => Err(Failure::new(format!(
-            "{what}: expected \"{kind}\", found \"{error}\""
-        ))),
+        Err(error) => Err(Failure::new(format!("{what}: expected \"{kind}\", found \"{error}\""))),
     }
 }
 
@@ -329,11 +314,7 @@ pub(crate) fn same(found: &Message, sent: &Message) -> Result<(), Failure> {
     );
     let own = |(name, _): &(&str, &str)| !name.to_ascii_lowercase().starts_with("nats-");
     let headers: Vec<_> = found.headers().iter().filter(own).collect();
-    ensure_eq!(
-        headers,
-        sent.headers().iter().collect::<Vec<_>>(),
-        "headers"
-    );
+    ensure_eq!(headers, sent.headers().iter().collect::<Vec<_>>(), "headers");
     Ok(())
 }
 

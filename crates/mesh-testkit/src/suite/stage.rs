@@ -15,10 +15,7 @@ pub(crate) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     pub(crate) fn new(harness: &'a dyn Harness) -> Self {
-        Self {
-            harness,
-            beds: Mutex::default(),
-        }
+        Self { harness, beds: Mutex::default() }
     }
 
     pub(crate) fn promised(&self) -> Vec<Capability> {

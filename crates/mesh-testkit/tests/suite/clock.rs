@@ -32,12 +32,8 @@ async fn sleepers_wake_in_the_order_of_their_due_times_each_at_its_own() {
     sleeper(&clock, &log, "early", &[2]);
     clock.sleepers(3).await;
     clock.advance(SECOND * 10).await;
-    let expected = [
-        ("twice", SECOND),
-        ("early", SECOND * 2),
-        ("twice", SECOND * 4),
-        ("late", SECOND * 5),
-    ];
+    let expected =
+        [("twice", SECOND), ("early", SECOND * 2), ("twice", SECOND * 4), ("late", SECOND * 5)];
     assert_eq!(*log.lock(), expected);
     assert_eq!(clock.monotonic(), SECOND * 10);
 }

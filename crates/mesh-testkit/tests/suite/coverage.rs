@@ -59,9 +59,7 @@ fn each_case_needs_what_its_bullet_says() {
     for case in suite::cases() {
         let said = brackets(&bullets[case.name()]);
         // The one case that proves a whole port absent says so in its bullet too.
-        let needs = case
-            .needs()
-            .or(case.port().filter(|_| Case::has_otherwise(&case)));
+        let needs = case.needs().or(case.port().filter(|_| Case::has_otherwise(&case)));
         let needed = needs.map(|needs| (format!("{needs:?}"), case.has_otherwise()));
         assert_eq!(said, needed, "{}", case.name());
     }

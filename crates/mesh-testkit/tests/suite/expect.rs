@@ -18,30 +18,17 @@ async fn bed() -> Arc<dyn Bed> {
 }
 
 async fn listening() -> (Connection, Subscription) {
-    let connection = bed()
-        .await
-        .connect(module("n1", "mail"), None)
-        .await
-        .unwrap();
-    let options = SubscribeOptions {
-        buffer: std::num::NonZeroUsize::MIN,
-        ..SubscribeOptions::default()
-    };
+    let connection = bed().await.connect(module("n1", "mail"), None).await.unwrap();
+    let options =
+        SubscribeOptions { buffer: std::num::NonZeroUsize::MIN, ..SubscribeOptions::default() };
     let transport = connection.transport();
-    let subscription = transport
-        .subscribe(filter("test.a"), options)
-        .await
-        .unwrap();
+    let subscription = transport.subscribe(filter("test.a"), options).await.unwrap();
     (connection, subscription)
 }
 
 async fn publish(connection: &Connection, body: &str) {
     let sent = message("test.a", body);
-    connection
-        .transport()
-        .publish(sent, Default::default())
-        .await
-        .unwrap();
+    connection.transport().publish(sent, Default::default()).await.unwrap();
 }
 
 /// The panic of an assertion that must not hold.

@@ -21,19 +21,12 @@ async fn a_broker_that_declares_nothing_passes_what_is_left() {
     let report = suite::run(&Reference::with(&[])).await;
     report.assert();
     let count = |wanted: fn(&Outcome) -> bool| {
-        report
-            .rows()
-            .iter()
-            .filter(|(_, outcome)| wanted(outcome))
-            .count()
+        report.rows().iter().filter(|(_, outcome)| wanted(outcome)).count()
     };
     // Both halves of Sequences hang on a port that is not there.
     let refused = count(|outcome| matches!(outcome, Outcome::Refused(_)));
     assert_eq!(refused, 6, "{report}");
-    assert!(
-        count(|outcome| *outcome == Outcome::Passed) >= 20,
-        "{report}"
-    );
+    assert!(count(|outcome| *outcome == Outcome::Passed) >= 20, "{report}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,9 +35,6 @@ async fn a_broker_that_declares_less_passes_and_each_skipped_case_is_named() {
         let report = suite::run(&Reference::honest().without(capability)).await;
         report.assert();
         let refused = |(_, outcome): &&(_, Outcome)| *outcome == Outcome::Refused(capability);
-        assert!(
-            report.rows().iter().filter(refused).count() > 0,
-            "{capability:?}\n{report}"
-        );
+        assert!(report.rows().iter().filter(refused).count() > 0, "{capability:?}\n{report}");
     }
 }

@@ -31,10 +31,7 @@ proptest! {
 fn a_broker_without_dead_letters_stays_with_the_model_too() {
     let broker = Reference::honest().without(Capability::DeadLetters);
     let steps = [
-        Operation::Append {
-            subject: 0,
-            id: None,
-        },
+        Operation::Append { subject: 0, id: None },
         Operation::Attach { consumer: 0 },
         Operation::Terminate { held: 0 },
     ];
@@ -46,10 +43,7 @@ fn a_broker_that_lacks_what_is_compared_is_refused() {
     for needed in model::NEEDS {
         let broker = Reference::honest().without(needed);
         let error = check(&broker, &[]).unwrap_err();
-        assert!(
-            error.to_string().contains(&format!("needs {needed:?}")),
-            "{error}"
-        );
+        assert!(error.to_string().contains(&format!("needs {needed:?}")), "{error}");
     }
 }
 

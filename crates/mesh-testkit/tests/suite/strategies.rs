@@ -62,11 +62,7 @@ proptest! {
 
 /// The share of a thousand values that `holds` is true of.
 fn share<S: Strategy>(strategy: S, holds: impl Fn(&S::Value) -> bool) -> usize {
-    let config = Config {
-        cases: 1000,
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config { cases: 1000, failure_persistence: None, ..Config::default() };
     let count = Cell::new(0);
     let counted = TestRunner::new(config).run(&strategy, |value| {
         count.set(count.get() + usize::from(holds(&value)));

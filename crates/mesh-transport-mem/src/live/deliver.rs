@@ -33,11 +33,7 @@ pub(crate) fn offer(
             return;
         }
         let full = full.get_or_insert_with(|| {
-            Box::new(Full {
-                route: Arc::clone(route),
-                message,
-                places: SmallVec::new(),
-            })
+            Box::new(Full { route: Arc::clone(route), message, places: SmallVec::new() })
         });
         full.places.push((place, fullness));
     };
@@ -62,28 +58,22 @@ pub(crate) struct Full {
 
 /// Lets the readers run while they read. What then has no room is dropped and counted there.
 pub(crate) async fn wait(mut full: Box<Full>, from: Option<&Arc<Principal>>) {
-    let Full {
-        route,
-        message,
-        places,
-    } = &mut *full;
+    let Full { route, message, places } = &mut *full;
     let mut in_vain = 0;
     for _ in 0..AT_MOST {
         tokio::task::yield_now().await;
         let mut moved = false;
-        places.retain(
-            |(place, before)| match place.offer(route, message.clone(), from) {
-                None => {
-                    moved = true;
-                    false
-                }
-                Some((_, fullness)) => {
-                    moved |= fullness.read != before.read;
-                    *before = fullness;
-                    true
-                }
-            },
-        );
+        places.retain(|(place, before)| match place.offer(route, message.clone(), from) {
+            None => {
+                moved = true;
+                false
+            }
+            Some((_, fullness)) => {
+                moved |= fullness.read != before.read;
+                *before = fullness;
+                true
+            }
+        });
         if places.is_empty() {
             return;
         }

@@ -62,10 +62,7 @@ impl Hub {
 
     pub(crate) fn new() -> Self {
         Self {
-            table: RwLock::new(Listening {
-                listeners: Table::new(),
-                streams: Vec::new(),
-            }),
+            table: RwLock::new(Listening { listeners: Table::new(), streams: Vec::new() }),
             generation: AtomicU64::new(1),
             shards: (0..Self::SHARDS).map(|_| RwLock::default()).collect(),
             hasher: DefaultHashBuilder::default(),
@@ -75,16 +72,13 @@ impl Hub {
 
     /// From now on it hears what its filter matches.
     pub(crate) fn add(&self, listener: &Arc<Listener>) -> Result<EntryId, TransportError> {
-        let id = self
-            .table
-            .write()
-            .listeners
-            .add(&listener.filter, Arc::clone(listener))
-            .map_err(|full| {
+        let id = self.table.write().listeners.add(&listener.filter, Arc::clone(listener)).map_err(
+            |full| {
                 TransportError::new(ErrorKind::Broker, Operation::Subscribe)
                     .about(&listener.filter)
                     .caused_by(full)
-            })?;
+            },
+        )?;
         self.outdate();
         Ok(id)
     }
@@ -143,20 +137,13 @@ impl Hub {
     /// How many subjects it remembers.
     #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|shard| shard.read().routes.len())
-            .sum()
+        self.shards.iter().map(|shard| shard.read().routes.len()).sum()
     }
 
     fn work_out(&self, subject: &Subject) -> Route {
         let table = self.table.read();
         let mut route = Route {
-            stream: table
-                .streams
-                .iter()
-                .find(|stream| stream.takes(subject))
-                .cloned(),
+            stream: table.streams.iter().find(|stream| stream.takes(subject)).cloned(),
             ..Route::default()
         };
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);

@@ -39,10 +39,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     fn new(message: Message, caller: Option<&Arc<Principal>>) -> Self {
-        Self {
-            message,
-            caller: caller.cloned(),
-        }
+        Self { message, caller: caller.cloned() }
     }
 }
 

@@ -94,10 +94,8 @@ impl<T> Queue<T> {
             return Offer::Gone(item);
         }
         if !self.has_room(&mut shared) {
-            let fullness = Fullness {
-                read: shared.taken - shared.lent as u64,
-                stuck: shared.stuck,
-            };
+            let fullness =
+                Fullness { read: shared.taken - shared.lent as u64, stuck: shared.stuck };
             return Offer::Full(item, fullness);
         }
         let waker = shared.add(item);
@@ -192,11 +190,7 @@ pub(crate) struct Reader<T> {
 
 impl<T> Reader<T> {
     pub(crate) fn new() -> Self {
-        Self {
-            taken: VecDeque::new(),
-            unread: 0,
-            ended: false,
-        }
+        Self { taken: VecDeque::new(), unread: 0, ended: false }
     }
 
     /// The next item of `queue`, which must always be the same.

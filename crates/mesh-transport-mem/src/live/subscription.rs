@@ -37,10 +37,7 @@ pub(crate) struct Arrivals<T> {
 
 impl<T> Arrivals<T> {
     pub(crate) fn new(held: Held) -> Self {
-        Self {
-            held,
-            reader: Reader::new(),
-        }
+        Self { held, reader: Reader::new() }
     }
 
     pub(crate) fn link(&self) -> &Arc<Link> {

@@ -17,11 +17,7 @@ pub(crate) struct EntryId(u64);
 
 impl<T> Table<T> {
     pub(crate) fn new() -> Self {
-        Self {
-            index: FilterIndex::new(),
-            entries: HashMap::new(),
-            next: 0,
-        }
+        Self { index: FilterIndex::new(), entries: HashMap::new(), next: 0 }
     }
 
     pub(crate) fn add(&mut self, filter: &Filter, value: T) -> Result<EntryId, IndexFull> {

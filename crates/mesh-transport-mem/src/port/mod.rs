@@ -55,9 +55,7 @@ impl Port {
 
     /// Publishes what was checked; the answer is whether anybody receives it.
     async fn send(&self, message: Message) -> Result<bool, TransportError> {
-        let Link {
-            broker, principal, ..
-        } = &*self.link;
+        let Link { broker, principal, .. } = &*self.link;
         let published = broker.publish(Some(principal), message, false)?;
         if let Some(full) = published.full {
             self.wait(full).await;

@@ -85,10 +85,7 @@ impl Requests for Port {
         // Again, in case the permissions were replaced before it had its place.
         let Listener { filter, group, .. } = &*held.listener;
         link.access.subscribe(filter, group.as_ref(), operation)?;
-        Ok(Incoming::new(Serving {
-            responder,
-            arrivals: Arrivals::new(held),
-        }))
+        Ok(Incoming::new(Serving { responder, arrivals: Arrivals::new(held) }))
     }
 }
 
@@ -119,21 +116,14 @@ impl Stream for Serving {
 
 impl Serving {
     fn admit(&self, Asked { message, caller }: Asked) -> Result<Call, ReceiveError> {
-        let refused = |reason| ReceiveError::Refused {
-            subject: message.subject().clone(),
-            reason,
-        };
+        let refused = |reason| ReceiveError::Refused { subject: message.subject().clone(), reason };
         let Some(reply) = message.reply() else {
             return Err(refused(RefusalReason::NoReply));
         };
         let to = ReplyAddress::check(reply, &self.responder)
             .map_err(|_| refused(RefusalReason::ForeignReply))?;
         let link = Arc::clone(self.arrivals.link());
-        Ok(Call::new(
-            message,
-            caller.map(|caller| (*caller).clone()),
-            Box::new(Owed { link, to }),
-        ))
+        Ok(Call::new(message, caller.map(|caller| (*caller).clone()), Box::new(Owed { link, to })))
     }
 }
 

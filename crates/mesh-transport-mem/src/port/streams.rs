@@ -54,9 +54,7 @@ impl Streams for Port {
             TransportError::new(ErrorKind::NotFound, Operation::Consume).about(consumer.to_string())
         };
         let stream = link.broker.stream(consumer.stream);
-        let shared = stream
-            .as_ref()
-            .and_then(|stream| stream.is_shared(&consumer.consumer));
+        let shared = stream.as_ref().and_then(|stream| stream.is_shared(&consumer.consumer));
         // Who may not read it does not learn whether it is there.
         link.access.consume(&consumer, shared.unwrap_or(true))?;
         let (Some(stream), Some(shared)) = (stream, shared) else {

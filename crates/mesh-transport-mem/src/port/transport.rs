@@ -33,9 +33,7 @@ impl Transport for Port {
         self.check(&message, Operation::Publish)?;
         // A publisher that never waits for anything else lets others run now and then.
         coop::consume_budget().await;
-        let Link {
-            broker, principal, ..
-        } = &*self.link;
+        let Link { broker, principal, .. } = &*self.link;
         let published = broker.publish(Some(principal), message, options.require_receiver)?;
         match published.full {
             None => Ok(()),
@@ -62,8 +60,7 @@ impl Transport for Port {
             self.require(Capability::QueueGroups, operation)
                 .map_err(|error| error.about(&filter))?;
         }
-        link.access
-            .subscribe(&filter, options.group.as_ref(), operation)?;
+        link.access.subscribe(&filter, options.group.as_ref(), operation)?;
         let listener = Listener {
             number: link.broker.next_id(),
             filter,
@@ -85,9 +82,6 @@ impl Transport for Port {
 
     async fn close(&self, _timeout: Duration) -> CloseReport {
         // What was accepted is with the broker already, so nothing is left to finish or to lose.
-        CloseReport {
-            released: self.link.end(Over::Closed),
-            ..CloseReport::default()
-        }
+        CloseReport { released: self.link.end(Over::Closed), ..CloseReport::default() }
     }
 }

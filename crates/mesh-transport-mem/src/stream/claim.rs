@@ -19,19 +19,11 @@ pub(super) enum ClaimState {
     #[default]
     Ready,
     /// It is in a reader's hands until then.
-    Held {
-        seat: SeatId,
-        ticket: u64,
-        until: Duration,
-    },
+    Held { seat: SeatId, ticket: u64, until: Duration },
     /// It is not to be delivered before then.
     Delayed { until: Duration },
     /// It is on its way to the dead letters; if that failed, it is tried again then.
-    GivenUp {
-        reason: DeadReason,
-        error: Option<Reason>,
-        retry: Option<Duration>,
-    },
+    GivenUp { reason: DeadReason, error: Option<Reason>, retry: Option<Duration> },
 }
 
 /// One delivery of a message.

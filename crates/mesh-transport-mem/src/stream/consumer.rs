@@ -48,14 +48,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(limit: usize, patterns: Vec<Filter>) -> Self {
-        Self {
-            limit,
-            patterns,
-            held: 0,
-            waker: None,
-            wants: false,
-            yielded: false,
-        }
+        Self { limit, patterns, held: 0, waker: None, wants: false, yielded: false }
     }
 }
 
@@ -82,10 +75,7 @@ impl Consumer {
     }
 
     pub(super) fn selects(&self, subject: &Subject) -> bool {
-        self.spec
-            .filters
-            .iter()
-            .any(|filter| filter.matches(subject))
+        self.spec.filters.iter().any(|filter| filter.matches(subject))
     }
 
     pub(super) fn wake(&mut self, effects: &mut Effects) {
@@ -103,13 +93,10 @@ impl Consumer {
 
     pub(super) fn state(&self, log: &Log) -> ConsumerState {
         let selected = |sequence: &u64| {
-            log.entry(*sequence)
-                .is_some_and(|entry| self.selects(entry.message.subject()))
+            log.entry(*sequence).is_some_and(|entry| self.selects(entry.message.subject()))
         };
         let old = self.backlog.iter().filter(|sequence| selected(sequence));
-        let new = log
-            .from(self.cursor)
-            .filter(|(_, entry)| self.selects(entry.message.subject()));
+        let new = log.from(self.cursor).filter(|(_, entry)| self.selects(entry.message.subject()));
         ConsumerState {
             pending: (old.count() + new.count()) as u64,
             in_flight: self.claims.len() as u64,

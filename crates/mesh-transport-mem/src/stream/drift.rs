@@ -10,9 +10,7 @@ use super::{Consumer, Effects, Inner, Stream};
 /// Refuses a topology that a server would refuse, before anything is changed.
 pub(crate) fn check(topology: &Topology, existing: &[Arc<Stream>]) -> Result<(), TransportError> {
     let refused = |kind, object: &dyn fmt::Display, detail: &'static str| {
-        Err(TransportError::new(kind, Operation::Assert)
-            .about(object.to_string())
-            .detail(detail))
+        Err(TransportError::new(kind, Operation::Assert).about(object.to_string()).detail(detail))
     };
     let mut taken: Vec<(_, Filter)> = Vec::new();
     for stream in existing {
@@ -24,38 +22,24 @@ pub(crate) fn check(topology: &Topology, existing: &[Arc<Stream>]) -> Result<(),
     for stream in topology.streams() {
         for filter in &stream.subjects {
             if taken.iter().any(|(_, other)| other.overlaps(filter)) {
-                return refused(
-                    ErrorKind::Invalid,
-                    &stream.name,
-                    "its subjects overlap another's",
-                );
+                return refused(ErrorKind::Invalid, &stream.name, "its subjects overlap another's");
             }
         }
         let own = stream.subjects.iter();
         taken.extend(own.map(|filter| (stream.name, filter.clone())));
     }
     for consumer in topology.consumers() {
-        let ConsumerSpec {
-            reference, filters, ..
-        } = consumer;
-        let known = existing
-            .iter()
-            .any(|stream| stream.name == reference.stream);
+        let ConsumerSpec { reference, filters, .. } = consumer;
+        let known = existing.iter().any(|stream| stream.name == reference.stream);
         if !known && topology.stream(reference.stream).is_none() {
             return refused(ErrorKind::NotFound, reference, "its stream is not there");
         }
         let nested = filters.iter().enumerate().any(|(index, filter)| {
             let others = filters.iter().enumerate();
-            others
-                .filter(|(other, _)| *other != index)
-                .any(|(_, other)| other.overlaps(filter))
+            others.filter(|(other, _)| *other != index).any(|(_, other)| other.overlaps(filter))
         });
         if filters.is_empty() || nested {
-            return refused(
-                ErrorKind::Invalid,
-                reference,
-                "its filters are none, or overlap",
-            );
+            return refused(ErrorKind::Invalid, reference, "its filters are none, or overlap");
         }
     }
     for stream in topology.streams() {
@@ -71,18 +55,10 @@ pub(crate) fn check(topology: &Topology, existing: &[Arc<Stream>]) -> Result<(),
         names.sort();
         names.dedup();
         if names.len() > stream.max_consumers as usize {
-            return refused(
-                ErrorKind::Invalid,
-                &stream.name,
-                "it takes no more consumers",
-            );
+            return refused(ErrorKind::Invalid, &stream.name, "it takes no more consumers");
         }
         if stream.retention == Retention::WorkQueue && names.len() > 1 {
-            return refused(
-                ErrorKind::Invalid,
-                &stream.name,
-                "a work queue has one consumer",
-            );
+            return refused(ErrorKind::Invalid, &stream.name, "a work queue has one consumer");
         }
     }
     Ok(())
@@ -101,13 +77,7 @@ pub(crate) fn assert(
     };
     let mut effects = Effects::default();
     let mut inner = stream.inner.lock();
-    let Inner {
-        spec,
-        log,
-        consumers,
-        created,
-        ..
-    } = &mut *inner;
+    let Inner { spec, log, consumers, created, .. } = &mut *inner;
     if let Some(wanted) = topology.stream(stream.name) {
         differences.stream(spec, wanted);
         *stream.subjects.write() = spec.subjects.clone();
@@ -149,16 +119,8 @@ impl Differences {
             &mut is.max_messages_per_subject,
             &wanted.max_messages_per_subject,
         );
-        self.field(
-            "max_message_bytes",
-            &mut is.max_message_bytes,
-            &wanted.max_message_bytes,
-        );
-        self.field(
-            "max_consumers",
-            &mut is.max_consumers,
-            &wanted.max_consumers,
-        );
+        self.field("max_message_bytes", &mut is.max_message_bytes, &wanted.max_message_bytes);
+        self.field("max_consumers", &mut is.max_consumers, &wanted.max_consumers);
         self.field(
             "deduplication_window",
             &mut is.deduplication_window,
@@ -170,11 +132,7 @@ impl Differences {
         self.field("filters", &mut is.filters, &wanted.filters);
         self.field("ack_wait", &mut is.ack_wait, &wanted.ack_wait);
         self.field("max_deliver", &mut is.max_deliver, &wanted.max_deliver);
-        self.field(
-            "max_ack_pending",
-            &mut is.max_ack_pending,
-            &wanted.max_ack_pending,
-        );
+        self.field("max_ack_pending", &mut is.max_ack_pending, &wanted.max_ack_pending);
         self.fixed("deliver_from", &is.deliver_from, &wanted.deliver_from);
         self.field("shared", &mut is.shared, &wanted.shared);
     }

@@ -36,16 +36,8 @@ impl Log {
         self.last += 1;
         let bytes = size(&message) as u64;
         self.bytes += bytes;
-        self.subjects
-            .entry(message.subject().clone())
-            .or_default()
-            .insert(self.last);
-        let entry = Entry {
-            message,
-            time,
-            at,
-            bytes,
-        };
+        self.subjects.entry(message.subject().clone()).or_default().insert(self.last);
+        let entry = Entry { message, time, at, bytes };
         self.entries.insert(self.last, entry);
         self.last
     }
@@ -90,10 +82,7 @@ impl Log {
         bytes: u64,
     ) -> Option<&'static str> {
         let of_subject = self.subjects.get(subject).map_or(0, BTreeSet::len) as u64;
-        if spec
-            .max_messages_per_subject
-            .is_some_and(|max| of_subject >= max)
-        {
+        if spec.max_messages_per_subject.is_some_and(|max| of_subject >= max) {
             Some("it keeps no more messages of this subject")
         } else if self.bytes.saturating_add(bytes) > spec.max_bytes {
             Some("it keeps no more bytes")
@@ -105,10 +94,7 @@ impl Log {
     /// The bytes that the messages of a subject take.
     pub(super) fn bytes_of(&self, subject: &Subject) -> u64 {
         let numbers = self.subjects.get(subject).into_iter().flatten();
-        numbers
-            .filter_map(|number| self.entries.get(number))
-            .map(|entry| entry.bytes)
-            .sum()
+        numbers.filter_map(|number| self.entries.get(number)).map(|entry| entry.bytes).sum()
     }
 
     pub(super) fn entry(&self, sequence: u64) -> Option<&Entry> {
@@ -122,16 +108,12 @@ impl Log {
 
     /// The last message of each subject.
     pub(super) fn last_of_each(&self) -> impl Iterator<Item = u64> + '_ {
-        self.subjects
-            .values()
-            .filter_map(|numbers| numbers.last().copied())
+        self.subjects.values().filter_map(|numbers| numbers.last().copied())
     }
 
     /// From this number on, in order.
     pub(super) fn from(&self, sequence: u64) -> impl Iterator<Item = (u64, &Entry)> {
-        self.entries
-            .range(sequence..)
-            .map(|(sequence, entry)| (*sequence, entry))
+        self.entries.range(sequence..).map(|(sequence, entry)| (*sequence, entry))
     }
 
     /// The last number given.

@@ -67,11 +67,7 @@ pub(crate) struct Append<'a> {
 impl Append<'_> {
     /// As a plain publish is kept.
     pub(crate) fn plain() -> Self {
-        Self {
-            id: None,
-            expected_last: None,
-            operation: Operation::Publish,
-        }
+        Self { id: None, expected_last: None, operation: Operation::Publish }
     }
 
     fn error(&self, kind: ErrorKind, message: &Message) -> TransportError {
@@ -96,10 +92,7 @@ impl Stream {
 
     /// Whether messages of this subject are kept here.
     pub(crate) fn takes(&self, subject: &Subject) -> bool {
-        self.subjects
-            .read()
-            .iter()
-            .any(|filter| filter.matches(subject))
+        self.subjects.read().iter().any(|filter| filter.matches(subject))
     }
 
     pub(crate) fn append(
@@ -111,13 +104,7 @@ impl Stream {
     ) -> Result<(Appended, Effects), TransportError> {
         let mut inner = self.inner.lock();
         inner.age(now);
-        let Inner {
-            spec,
-            log,
-            known,
-            consumers,
-            ..
-        } = &mut *inner;
+        let Inner { spec, log, known, consumers, .. } = &mut *inner;
         let appended = |sequence, duplicate| Appended {
             stream: spec.name,
             sequence: Some(sequence),
@@ -145,9 +132,9 @@ impl Stream {
         if let Some(max) = spec.max_message_bytes
             && bytes > max
         {
-            return Err(append.error(ErrorKind::TooLarge, message).detail(format!(
-                "{bytes} bytes with headers, at most {max} are kept"
-            )));
+            return Err(append
+                .error(ErrorKind::TooLarge, message)
+                .detail(format!("{bytes} bytes with headers, at most {max} are kept")));
         }
         let bytes = bytes as u64;
         let lacking = if newest_only {
@@ -185,11 +172,7 @@ impl Stream {
             Position::LastOf(subject) => inner.log.last_of(subject)?,
         };
         let entry = inner.log.entry(sequence)?;
-        Some(Stored {
-            sequence,
-            time: entry.time,
-            message: entry.message.clone(),
-        })
+        Some(Stored { sequence, time: entry.time, message: entry.message.clone() })
     }
 
     pub(crate) fn state(&self, now: Duration) -> StreamState {
@@ -329,12 +312,7 @@ impl Stream {
     ) -> Effects {
         let mut effects = Effects::default();
         let mut inner = self.inner.lock();
-        let Inner {
-            spec,
-            log,
-            consumers,
-            ..
-        } = &mut *inner;
+        let Inner { spec, log, consumers, .. } = &mut *inner;
         if let Some(consumer) = consumers.get_mut(consumer)
             && let Some(settled) = change(consumer, log, &mut effects)
             && spec.retention == Retention::WorkQueue

@@ -50,11 +50,7 @@ impl Consumer {
             effects.wake.push(waker.clone());
             return Found::Nothing;
         }
-        let found = if reader.held < reader.limit {
-            self.pick(log, effects)
-        } else {
-            None
-        };
+        let found = if reader.held < reader.limit { self.pick(log, effects) } else { None };
         let Some(reader) = self.readers.get_mut(&seat) else {
             return Found::Gone;
         };
@@ -69,10 +65,7 @@ impl Consumer {
         reader.wants = false;
         reader.yielded = false;
         let accepted = reader.patterns.is_empty()
-            || reader
-                .patterns
-                .iter()
-                .any(|pattern| pattern.matches(message.subject()));
+            || reader.patterns.iter().any(|pattern| pattern.matches(message.subject()));
         if accepted {
             reader.held += 1;
         }
@@ -81,11 +74,7 @@ impl Consumer {
         let until = now.saturating_add(self.spec.ack_wait);
         let claim = self.claims.entry(sequence).or_default();
         claim.deliveries += 1;
-        claim.state = ClaimState::Held {
-            seat,
-            ticket: self.tickets,
-            until,
-        };
+        claim.state = ClaimState::Held { seat, ticket: self.tickets, until };
         let ticket = Ticket {
             instance: self.instance,
             number: self.tickets,
@@ -114,19 +103,14 @@ impl Consumer {
             return None;
         }
         while let Some(sequence) = self.backlog.pop_first() {
-            if log
-                .entry(sequence)
-                .is_some_and(|entry| self.selects(entry.message.subject()))
-            {
+            if log.entry(sequence).is_some_and(|entry| self.selects(entry.message.subject())) {
                 return Some(sequence);
             }
         }
         if self.cursor > log.last() {
             return None;
         }
-        let found = log
-            .from(self.cursor)
-            .find(|(_, entry)| self.selects(entry.message.subject()));
+        let found = log.from(self.cursor).find(|(_, entry)| self.selects(entry.message.subject()));
         match found {
             Some((sequence, _)) => {
                 self.cursor = sequence + 1;

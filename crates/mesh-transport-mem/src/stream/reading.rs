@@ -39,10 +39,7 @@ impl Place {
 
 impl Reading {
     pub(crate) fn new(link: Arc<Link>, stream: Arc<Stream>, seat: Arc<Seat>) -> Self {
-        Self {
-            place: Place { link, stream, seat },
-            over: false,
-        }
+        Self { place: Place { link, stream, seat }, over: false }
     }
 
     fn ended(&mut self) -> Option<Result<Delivery, ReceiveError>> {
@@ -86,10 +83,7 @@ impl futures_core::Stream for Reading {
                     sequence: Some(ticket.sequence),
                 };
                 let message = ticket.message.clone();
-                let held = Box::new(HeldDelivery {
-                    place: place.clone(),
-                    ticket,
-                });
+                let held = Box::new(HeldDelivery { place: place.clone(), ticket });
                 Some(Ok(Delivery::new(message, info, held)))
             }
         };

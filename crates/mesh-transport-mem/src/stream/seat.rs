@@ -20,12 +20,7 @@ pub(crate) struct SeatId(pub(crate) u64);
 
 impl Seat {
     pub(crate) fn new(id: SeatId, consumer: ConsumerRef, shared: bool) -> Self {
-        Self {
-            id,
-            consumer,
-            shared,
-            end: OnceLock::new(),
-        }
+        Self { id, consumer, shared, end: OnceLock::new() }
     }
 
     /// Says why it is over; the first reason stays.

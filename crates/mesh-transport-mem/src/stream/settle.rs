@@ -140,11 +140,7 @@ impl Consumer {
         let Some(claim) = self.claims.get_mut(&sequence) else {
             return;
         };
-        if self
-            .spec
-            .max_deliver
-            .is_some_and(|max| claim.deliveries >= max)
-        {
+        if self.spec.max_deliver.is_some_and(|max| claim.deliveries >= max) {
             self.give_up(sequence, DeadReason::MaxDeliver, None, log, effects);
             return;
         }
@@ -188,19 +184,11 @@ impl Consumer {
                 consumer: self.spec.reference.clone(),
                 sequence,
                 deliveries: claim.deliveries,
-                reason: if message.is_some() {
-                    reason
-                } else {
-                    DeadReason::AgedOut
-                },
+                reason: if message.is_some() { reason } else { DeadReason::AgedOut },
                 message,
                 error: error.clone(),
             });
-            claim.state = ClaimState::GivenUp {
-                reason,
-                error,
-                retry: None,
-            };
+            claim.state = ClaimState::GivenUp { reason, error, retry: None };
         }
         Settled::Kept
     }
@@ -218,10 +206,8 @@ impl Consumer {
             return;
         }
         let later = now.saturating_add(self.spec.ack_wait);
-        if let Some(Claim {
-            state: ClaimState::GivenUp { retry, .. },
-            ..
-        }) = self.claims.get_mut(&sequence)
+        if let Some(Claim { state: ClaimState::GivenUp { retry, .. }, .. }) =
+            self.claims.get_mut(&sequence)
         {
             *retry = Some(later);
             self.arm(later, effects);

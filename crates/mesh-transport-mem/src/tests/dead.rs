@@ -8,10 +8,7 @@ use super::*;
 
 async fn letter(bed: &Bed, sequence: u64) -> Message {
     let admin = bed.control.administration().unwrap();
-    let stored = admin
-        .read(StreamName::EventsDead, Position::Sequence(sequence))
-        .await
-        .unwrap();
+    let stored = admin.read(StreamName::EventsDead, Position::Sequence(sequence)).await.unwrap();
     stored.unwrap().message
 }
 
@@ -107,16 +104,10 @@ async fn a_terminated_task_of_a_work_queue_is_gone_and_no_dead_letter() {
     let streams = bed.control.streams().unwrap();
     let built = message("mesh.control.built", "a");
     streams.append(built, Default::default()).await.unwrap();
-    let consumer = ConsumerRef::new(
-        StreamName::Control,
-        ConsumerName::new("controller").unwrap(),
-    );
+    let consumer = ConsumerRef::new(StreamName::Control, ConsumerName::new("controller").unwrap());
     let mut deliveries = streams.consume(consumer, Default::default()).await.unwrap();
     let delivery = next(&mut deliveries).await;
-    delivery
-        .terminate(Reason::new("undecodable"))
-        .await
-        .unwrap();
+    delivery.terminate(Reason::new("undecodable")).await.unwrap();
     let admin = bed.control.administration().unwrap();
     let state = admin.inspect(StreamName::Control).await.unwrap().unwrap();
     assert_eq!(state.messages, 0);

@@ -77,14 +77,9 @@ async fn a_known_id_is_stored_again_once_its_window_has_passed() {
     let bed = Bed::new().await;
     let streams = bed.control.streams().unwrap();
     let append = async || {
-        let options = AppendOptions {
-            id: Some(PublishId::new("n1.mail.e1").unwrap()),
-            ..Default::default()
-        };
-        streams
-            .append(message("mesh.events.mail.sent", "a"), options)
-            .await
-            .unwrap()
+        let options =
+            AppendOptions { id: Some(PublishId::new("n1.mail.e1").unwrap()), ..Default::default() };
+        streams.append(message("mesh.events.mail.sent", "a"), options).await.unwrap()
     };
     assert!(!append().await.duplicate);
     bed.clock.advance(Duration::from_millis(119_999));
@@ -151,10 +146,7 @@ async fn a_plain_publish_on_a_streams_subject_is_kept_without_its_reply_address(
     transport.publish(aimed, Default::default()).await.unwrap();
     // The confirmation reaches any subject, as on a real server, and has no reply address itself.
     let confirmation = tool.next().await.unwrap().unwrap();
-    assert_eq!(
-        &confirmation.payload()[..],
-        br#"{"stream":"EVENTS","seq":1}"#
-    );
+    assert_eq!(&confirmation.payload()[..], br#"{"stream":"EVENTS","seq":1}"#);
     assert_eq!(confirmation.reply(), None);
     let admin = bed.control.administration().unwrap();
     let stored = admin.read(StreamName::Events, Position::Sequence(1)).await;
@@ -273,10 +265,7 @@ async fn a_work_queue_keeps_its_order_through_a_nak_with_delay() {
         let report = message("mesh.control.n1.report", body);
         streams.append(report, Default::default()).await.unwrap();
     }
-    let consumer = ConsumerRef::new(
-        StreamName::Control,
-        ConsumerName::new("controller").unwrap(),
-    );
+    let consumer = ConsumerRef::new(StreamName::Control, ConsumerName::new("controller").unwrap());
     let mut deliveries = streams.consume(consumer, Default::default()).await.unwrap();
     let first = next(&mut deliveries).await;
     first.nak(Some(Duration::from_secs(5))).await.unwrap();
@@ -297,10 +286,8 @@ async fn a_work_queue_keeps_its_order_through_a_nak_with_delay() {
 async fn what_matches_no_pattern_is_told_and_comes_again_elsewhere() {
     let bed = Bed::new().await;
     let (narrow, wide) = (bed.connect("audit"), bed.connect("audit"));
-    let options = ConsumeOptions {
-        patterns: vec![filter("mesh.events.mail.other")],
-        ..Default::default()
-    };
+    let options =
+        ConsumeOptions { patterns: vec![filter("mesh.events.mail.other")], ..Default::default() };
     let streams = narrow.streams().unwrap();
     let mut deliveries = streams.consume(events("n1_audit"), options).await.unwrap();
     bed.emit("a").await;

@@ -34,14 +34,9 @@ async fn a_severed_connection_gives_back_and_says_so() {
     assert!(deliveries.next().await.is_none());
     assert!(!states.next().await.unwrap().is_connected());
     assert!(states.next().await.is_none());
-    assert_eq!(
-        held.ack().await.unwrap_err().kind(),
-        ErrorKind::Disconnected
-    );
-    let refused = reader
-        .streams()
-        .unwrap()
-        .append(message("mesh.events.mail.sent", "b"), Default::default());
+    assert_eq!(held.ack().await.unwrap_err().kind(), ErrorKind::Disconnected);
+    let refused =
+        reader.streams().unwrap().append(message("mesh.events.mail.sent", "b"), Default::default());
     assert_eq!(refused.await.unwrap_err().kind(), ErrorKind::Disconnected);
 
     let mut again = bed.read(&other, "n1_audit").await;

@@ -12,20 +12,15 @@ fn broker() -> InMemoryFilterBroker {
 }
 
 async fn listen(connection: &Connection, to: &str, buffer: usize) -> Subscription {
-    let options = SubscribeOptions {
-        buffer: NonZeroUsize::new(buffer).unwrap(),
-        ..Default::default()
-    };
+    let options =
+        SubscribeOptions { buffer: NonZeroUsize::new(buffer).unwrap(), ..Default::default() };
     let transport = connection.transport();
     transport.subscribe(filter(to), options).await.unwrap()
 }
 
 async fn publish(connection: &Connection, on: &str, body: String) {
     let transport = connection.transport();
-    transport
-        .publish(message(on, body), Default::default())
-        .await
-        .unwrap();
+    transport.publish(message(on, body), Default::default()).await.unwrap();
 }
 
 #[tokio::test]
@@ -35,10 +30,7 @@ async fn the_exact_broker_refuses_what_it_does_not_declare() {
     let transport = connection.transport();
     let refused = transport.subscribe(filter("a.*"), Default::default()).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
-    let grouped = SubscribeOptions {
-        group: Some(QueueGroup::serve()),
-        ..Default::default()
-    };
+    let grouped = SubscribeOptions { group: Some(QueueGroup::serve()), ..Default::default() };
     let refused = transport.subscribe(filter("a.b"), grouped).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(connection.streams().is_err());
@@ -158,10 +150,7 @@ async fn a_subscription_that_is_dropped_leaves_nothing() {
     assert_eq!(broker.statistics().subscriptions, 1);
     drop(reader);
     assert_eq!(broker.statistics().subscriptions, 0);
-    let insist = PublishOptions {
-        require_receiver: true,
-        ..Default::default()
-    };
+    let insist = PublishOptions { require_receiver: true, ..Default::default() };
     let transport = connection.transport();
     let refused = transport.publish(message("a.b", "2"), insist).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::NoResponders);

@@ -41,16 +41,11 @@ fn node() -> NodeName {
 }
 
 fn module(name: &str) -> Principal {
-    Principal::Module {
-        node: node(),
-        module: ModuleName::new(name).unwrap(),
-    }
+    Principal::Module { node: node(), module: ModuleName::new(name).unwrap() }
 }
 
 fn controller() -> Principal {
-    Principal::Controller {
-        name: InstanceName::new("c1").unwrap(),
-    }
+    Principal::Controller { name: InstanceName::new("c1").unwrap() }
 }
 
 fn events(consumer: &str) -> ConsumerRef {
@@ -73,23 +68,12 @@ impl Bed {
 
     async fn with(change: impl FnOnce(Topology) -> Topology) -> Self {
         let clock = Arc::new(ManualClock::new());
-        let broker = InMemoryDurableBroker::builder(clock.clone())
-            .seed(7)
-            .build();
-        let control = broker
-            .connect(controller(), Permissions::everything())
-            .unwrap();
+        let broker = InMemoryDurableBroker::builder(clock.clone()).seed(7).build();
+        let control = broker.connect(controller(), Permissions::everything()).unwrap();
         let audit = ModuleName::new("audit").unwrap();
-        let topology = Topology::new()
-            .with_module(&node(), &audit, &[filter("mail.>")])
-            .unwrap();
+        let topology = Topology::new().with_module(&node(), &audit, &[filter("mail.>")]).unwrap();
         let topology = change(topology);
-        let bed = Self {
-            clock,
-            broker,
-            control,
-            topology,
-        };
+        let bed = Self { clock, broker, control, topology };
         bed.assert().await;
         bed
     }
@@ -101,9 +85,7 @@ impl Bed {
     }
 
     fn connect(&self, name: &str) -> Connection {
-        self.broker
-            .connect(module(name), Permissions::everything())
-            .unwrap()
+        self.broker.connect(module(name), Permissions::everything()).unwrap()
     }
 
     async fn emit(&self, body: &'static str) {

@@ -4,11 +4,7 @@ use mesh_core::port::{ErrorKind, ReceiveError};
 use super::*;
 
 fn grants() -> ModuleGrants {
-    ModuleGrants {
-        emits: vec!["sent".parse().unwrap()],
-        consumes: true,
-        ..Default::default()
-    }
+    ModuleGrants { emits: vec!["sent".parse().unwrap()], consumes: true, ..Default::default() }
 }
 
 fn scoped(bed: &Bed, name: &str) -> Connection {
@@ -34,9 +30,7 @@ async fn a_module_emits_its_own_events_only() {
         "mesh.deliver.EVENTS.n1_mail",
     ] {
         assert_eq!(append(foreign).await.unwrap_err().kind(), ErrorKind::Denied);
-        let published = mail
-            .transport()
-            .publish(message(foreign, "a"), Default::default());
+        let published = mail.transport().publish(message(foreign, "a"), Default::default());
         assert_eq!(published.await.unwrap_err().kind(), ErrorKind::Denied);
     }
     let admin = bed.control.administration().unwrap();
@@ -62,26 +56,14 @@ async fn anothers_consumer_and_inbox_are_out_of_reach() {
     let (mail, audit) = (scoped(&bed, "mail"), scoped(&bed, "audit"));
     let consume = |connection: &Connection| {
         let streams = Arc::clone(connection.streams().unwrap());
-        async move {
-            streams
-                .consume(events("n1_audit"), Default::default())
-                .await
-        }
+        async move { streams.consume(events("n1_audit"), Default::default()).await }
     };
     let refused = consume(&mail).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Denied);
     consume(&audit).await.unwrap();
-    for foreign in [
-        "_INBOX.>",
-        "_INBOX.audit.n1.>",
-        ">",
-        "mesh.events.>",
-        "*.events.mail.sent",
-    ] {
+    for foreign in ["_INBOX.>", "_INBOX.audit.n1.>", ">", "mesh.events.>", "*.events.mail.sent"] {
         let transport = mail.transport();
-        let refused = transport
-            .subscribe(filter(foreign), Default::default())
-            .await;
+        let refused = transport.subscribe(filter(foreign), Default::default()).await;
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Denied, "{foreign}");
     }
 }
@@ -93,10 +75,7 @@ async fn permissions_that_are_taken_away_end_what_they_allowed() {
     let mut deliveries = bed.read(&audit, "n1_audit").await;
     let inbox = filter("_INBOX.audit.n1.>");
     let transport = audit.transport();
-    let mut inbox = transport
-        .subscribe(inbox, Default::default())
-        .await
-        .unwrap();
+    let mut inbox = transport.subscribe(inbox, Default::default()).await.unwrap();
     bed.emit("a").await;
     let held = next(&mut deliveries).await;
 
@@ -108,8 +87,7 @@ async fn permissions_that_are_taken_away_end_what_they_allowed() {
     assert!(inbox.next().await.is_none());
     drop(held);
     // The connection itself lives on, and may be allowed things again.
-    bed.broker
-        .set_permissions(&module("audit"), &Permissions::everything());
+    bed.broker.set_permissions(&module("audit"), &Permissions::everything());
     let mut deliveries = bed.read(&audit, "n1_audit").await;
     assert_eq!(next(&mut deliveries).await.info().attempt, 2);
 }
@@ -121,34 +99,18 @@ async fn what_is_denied_within_a_filter_is_not_heard() {
         publish: Rules::nothing(),
         subscribe: Rules::everything().except(denied.iter().map(|text| filter(text))),
     };
-    let watcher = bed
-        .broker
-        .connect(module("watch"), permissions(&["a.secret"]))
-        .unwrap();
+    let watcher = bed.broker.connect(module("watch"), permissions(&["a.secret"])).unwrap();
     let transport = watcher.transport();
-    let mut heard = transport
-        .subscribe(filter("a.*"), Default::default())
-        .await
-        .unwrap();
+    let mut heard = transport.subscribe(filter("a.*"), Default::default()).await.unwrap();
     let publish = async |on: &str| {
         let transport = bed.control.transport();
-        transport
-            .publish(message(on, "x"), Default::default())
-            .await
-            .unwrap();
+        transport.publish(message(on, "x"), Default::default()).await.unwrap();
     };
     publish("a.secret").await;
     publish("a.plain").await;
-    assert_eq!(
-        heard.next().await.unwrap().unwrap().subject().as_str(),
-        "a.plain"
-    );
-    bed.broker
-        .set_permissions(&module("watch"), &permissions(&["a.plain"]));
+    assert_eq!(heard.next().await.unwrap().unwrap().subject().as_str(), "a.plain");
+    bed.broker.set_permissions(&module("watch"), &permissions(&["a.plain"]));
     publish("a.plain").await;
     publish("a.secret").await;
-    assert_eq!(
-        heard.next().await.unwrap().unwrap().subject().as_str(),
-        "a.secret"
-    );
+    assert_eq!(heard.next().await.unwrap().unwrap().subject().as_str(), "a.secret");
 }

@@ -90,9 +90,7 @@ async fn nothing_is_left_of_ten_thousand_calls_without_an_answer() {
 
     // One answer comes late: it is counted, and the next question is not confused by it.
     let late = calls.next().await.unwrap().unwrap();
-    late.answer(Headers::default(), "late".into())
-        .await
-        .unwrap();
+    late.answer(Headers::default(), "late".into()).await.unwrap();
     assert_eq!(tools.broker.statistics().late_answers, 1);
     let (answer, ()) = tokio::join!(tools.ask_with("last", WAIT), async {
         // Behind those that nobody waits for any more, and word of those that had no room.

@@ -14,16 +14,11 @@ use crate::InMemoryFilterBroker;
 async fn what_is_read_and_what_is_told_add_up() {
     const EACH: u64 = 3000;
     let broker = InMemoryFilterBroker::new(Arc::new(SystemClock::new()));
-    let (readers, writers) = (
-        broker.connect(module("audit")),
-        broker.connect(module("mail")),
-    );
+    let (readers, writers) = (broker.connect(module("audit")), broker.connect(module("mail")));
     let mut reading = JoinSet::new();
     for (to, buffer) in [("a.b", 1), ("a.*", 16), ("a.>", 1024), (">", 1_000_000)] {
-        let options = SubscribeOptions {
-            buffer: NonZeroUsize::new(buffer).unwrap(),
-            ..Default::default()
-        };
+        let options =
+            SubscribeOptions { buffer: NonZeroUsize::new(buffer).unwrap(), ..Default::default() };
         let transport = readers.transport();
         let mut subscription = transport.subscribe(filter(to), options).await.unwrap();
         reading.spawn(async move {
@@ -54,10 +49,7 @@ async fn what_is_read_and_what_is_told_add_up() {
                 let mut body = vec![writer];
                 body.extend(number.to_be_bytes());
                 let message = message("a.b", body);
-                transport
-                    .publish(message, Default::default())
-                    .await
-                    .unwrap();
+                transport.publish(message, Default::default()).await.unwrap();
             }
         });
     }

@@ -16,10 +16,8 @@ fn node(name: &str, needs: &[(&str, Option<&str>)]) -> Value {
 }
 
 fn tree(members: &[&str], nodes: &[Value]) -> Tree {
-    let packages: Vec<Value> = nodes
-        .iter()
-        .map(|node| package(node["id"].as_str().unwrap()))
-        .collect();
+    let packages: Vec<Value> =
+        nodes.iter().map(|node| package(node["id"].as_str().unwrap())).collect();
     Tree::new(&json!({
         "packages": packages,
         "workspace_members": members,
@@ -39,10 +37,7 @@ fn a_runtime_is_found_at_any_depth_with_the_way_to_it() {
             node("tokio", &[]),
         ],
     );
-    assert_eq!(
-        tree.banned_below("mesh-core").unwrap(),
-        ["depends on mesh-core → quota → tokio"]
-    );
+    assert_eq!(tree.banned_below("mesh-core").unwrap(), ["depends on mesh-core → quota → tokio"]);
     assert_eq!(tree.count_below("mesh-core").unwrap(), 3);
 }
 
@@ -68,13 +63,7 @@ fn a_missing_core_is_a_failure_and_not_a_pass() {
 
 #[test]
 fn arrows_between_crates_point_inwards() {
-    let members = [
-        "mesh-core",
-        "mesh-sdk",
-        "mesh-cli",
-        "mesh-transport-a",
-        "mesh-transport-b",
-    ];
+    let members = ["mesh-core", "mesh-sdk", "mesh-cli", "mesh-transport-a", "mesh-transport-b"];
     let good = [
         node("mesh-core", &[]),
         node("mesh-sdk", &[("mesh-core", None)]),
@@ -119,10 +108,7 @@ fn each_impure_call_is_found_on_its_line() {
 
 #[test]
 fn a_module_in_a_group_of_imports_is_found() {
-    assert_eq!(
-        impure_calls("use std::{fmt, fs};\nlet env = 1;"),
-        [(1, "std::fs".to_owned())]
-    );
+    assert_eq!(impure_calls("use std::{fmt, fs};\nlet env = 1;"), [(1, "std::fs".to_owned())]);
     assert_eq!(
         impure_calls("use std::{\n    fmt,\n    net::TcpStream,\n};\nlet os = 1;"),
         [(3, "std::net".to_owned())]

@@ -12,12 +12,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
         let Some(module) = raised.mesh.module(&instance.module) else {
             continue;
         };
-        for tool in module
-            .manifest
-            .calls
-            .iter()
-            .filter(|tool| raised.mesh.is_served(tool))
-        {
+        for tool in module.manifest.calls.iter().filter(|tool| raised.mesh.is_served(tool)) {
             let caller = broker.principal().to_string();
             let expected = format!("{tool} answered {caller}");
             steps.push(Step::new(
@@ -35,11 +30,9 @@ pub(crate) async fn call(broker: &Broker, tool: &ToolRef) -> String {
     let request = mesh_sdk::ToolRequest::new(tool.module.clone(), tool.tool.clone());
     let answer: Result<Echo, RequestError> = broker.request(request, &json!({})).await;
     match answer {
-        Ok(echo) => format!(
-            "{} answered {}",
-            echo.tool,
-            echo.caller.as_deref().unwrap_or("somebody")
-        ),
+        Ok(echo) => {
+            format!("{} answered {}", echo.tool, echo.caller.as_deref().unwrap_or("somebody"))
+        }
         Err(RequestError::Denied(_)) => "denied".to_owned(),
         Err(RequestError::Unavailable(_)) => "unavailable".to_owned(),
         Err(error) => error.to_string(),

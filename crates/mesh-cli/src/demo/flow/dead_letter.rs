@@ -20,10 +20,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
         return Vec::new();
     };
     let tries = raised.tries(failing);
-    let note = Note {
-        flow: FlowName::DeadLetter,
-        fails_at: Some(failing.to_string()),
-    };
+    let note = Note { flow: FlowName::DeadLetter, fails_at: Some(failing.to_string()) };
     let consumer = ConsumerName::of_module(&failing.node, &failing.module);
     let what = format!("{emitter} publishes {event}; {failing} fails every time");
     let expected = format!(
@@ -56,9 +53,7 @@ async fn dead_letter(raised: &Raised, id: &str) -> Result<Option<Message>, Trans
     let looking = async {
         loop {
             let position = Position::LastOf(subject.clone());
-            let stored = administration
-                .read(StreamName::EventsDead, position)
-                .await?;
+            let stored = administration.read(StreamName::EventsDead, position).await?;
             let ours =
                 |message: &Message| message.headers().value(names::EVENT_ID.as_str()) == Some(id);
             if let Some(stored) = stored.filter(|stored| ours(&stored.message)) {
@@ -67,18 +62,12 @@ async fn dead_letter(raised: &Raised, id: &str) -> Result<Option<Message>, Trans
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(crate::demo::journal::PATIENCE, looking)
-        .await
-        .unwrap_or(Ok(None))
+    tokio::time::timeout(crate::demo::journal::PATIENCE, looking).await.unwrap_or(Ok(None))
 }
 
 fn describe(letter: &Message) -> String {
     let header = |name: mesh_core::message::HeaderName| {
-        letter
-            .headers()
-            .value(name.as_str())
-            .unwrap_or("?")
-            .to_owned()
+        letter.headers().value(name.as_str()).unwrap_or("?").to_owned()
     };
     format!(
         "a dead letter of {} from {} after {} tries: {}",

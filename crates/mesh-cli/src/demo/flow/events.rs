@@ -16,51 +16,31 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             continue;
         };
         for event in &module.manifest.emits {
-            let note = Note {
-                flow: FlowName::Events,
-                fails_at: None,
-            };
+            let note = Note { flow: FlowName::Events, fails_at: None };
             let expected: Vec<String> = raised
                 .mesh
                 .consumers_of(&instance.module, event)
                 .map(|consumer| consumer.to_string())
                 .collect();
             let what = format!("{instance} publishes {event}");
-            let result = broker
-                .publish(event.clone(), &note)
-                .await
-                .map(|published| published.id);
-            published.push(Published {
-                what,
-                expected,
-                result,
-            });
+            let result = broker.publish(event.clone(), &note).await.map(|published| published.id);
+            published.push(Published { what, expected, result });
         }
     }
     handled(raised, &published).await;
     settled(raised).await;
     published
         .into_iter()
-        .map(
-            |Published {
-                 what,
-                 expected,
-                 result,
-             }| {
-                let found = match result {
-                    Err(error) => format!("not published: {error}"),
-                    Ok(id) => {
-                        let runs = raised.journal.of(&id);
-                        list(
-                            runs.iter()
-                                .map(|handling| handling.at.to_string())
-                                .collect(),
-                        )
-                    }
-                };
-                Step::new(what, list(expected), found)
-            },
-        )
+        .map(|Published { what, expected, result }| {
+            let found = match result {
+                Err(error) => format!("not published: {error}"),
+                Ok(id) => {
+                    let runs = raised.journal.of(&id);
+                    list(runs.iter().map(|handling| handling.at.to_string()).collect())
+                }
+            };
+            Step::new(what, list(expected), found)
+        })
         .collect()
 }
 
@@ -73,15 +53,9 @@ struct Published {
 /// Waits until each event was handled as often as expected; all together no longer than patience.
 async fn handled(raised: &Raised, published: &[Published]) {
     let all = async {
-        for Published {
-            expected, result, ..
-        } in published
-        {
+        for Published { expected, result, .. } in published {
             if let Ok(id) = result {
-                raised
-                    .journal
-                    .wait(id, |runs| runs.len() >= expected.len())
-                    .await;
+                raised.journal.wait(id, |runs| runs.len() >= expected.len()).await;
             }
         }
     };

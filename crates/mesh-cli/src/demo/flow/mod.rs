@@ -90,11 +90,7 @@ impl Step {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
-        Self {
-            what: what.into(),
-            expected: expected.into(),
-            found: found.into(),
-        }
+        Self { what: what.into(), expected: expected.into(), found: found.into() }
     }
 
     pub(crate) fn is_as_expected(&self) -> bool {

@@ -12,9 +12,8 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     for broker in raised.modules.values().chain(raised.people.values()) {
         let principal = broker.principal();
         let own = |module: &ModuleName| matches!(principal, mesh_core::identity::Principal::Module { module: me, .. } if me == module);
-        let refused = served
-            .iter()
-            .find(|tool| !own(&tool.module) && !raised.mesh.may_call(principal, tool));
+        let refused =
+            served.iter().find(|tool| !own(&tool.module) && !raised.mesh.may_call(principal, tool));
         if let Some(tool) = refused {
             let what = format!("{principal} calls {tool}, which it may not");
             steps.push(Step::new(what, "denied", call(broker, tool).await));
@@ -24,16 +23,9 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
 }
 
 fn served(raised: &Raised) -> impl Iterator<Item = ToolRef> {
-    raised
-        .mesh
-        .modules()
-        .filter(|module| !module.nodes.is_empty())
-        .flat_map(|module| {
-            let manifest = &module.manifest;
-            let tools = manifest.tools.iter();
-            tools.map(|tool| ToolRef {
-                module: manifest.name.clone(),
-                tool: tool.name.clone(),
-            })
-        })
+    raised.mesh.modules().filter(|module| !module.nodes.is_empty()).flat_map(|module| {
+        let manifest = &module.manifest;
+        let tools = manifest.tools.iter();
+        tools.map(|tool| ToolRef { module: manifest.name.clone(), tool: tool.name.clone() })
+    })
 }

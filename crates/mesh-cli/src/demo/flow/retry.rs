@@ -12,10 +12,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
         return Vec::new();
     };
     let failing = consumers[0].to_string();
-    let note = Note {
-        flow: FlowName::Retry,
-        fails_at: Some(failing.clone()),
-    };
+    let note = Note { flow: FlowName::Retry, fails_at: Some(failing.clone()) };
     let what = format!("{emitter} publishes {event}; {failing} fails once");
     let expected = describe(consumers.iter().flat_map(|consumer| {
         let name = consumer.to_string();

@@ -12,12 +12,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
         let Some(module) = raised.mesh.module(&instance.module) else {
             continue;
         };
-        for tool in module
-            .manifest
-            .calls
-            .iter()
-            .filter(|tool| !raised.mesh.is_served(tool))
-        {
+        for tool in module.manifest.calls.iter().filter(|tool| !raised.mesh.is_served(tool)) {
             let what = format!("{instance} calls {tool}, which nobody serves");
             let tool = wanted(raised, tool);
             steps.push(Step::new(what, "unavailable", call(broker, &tool).await));
@@ -28,15 +23,11 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
 
 /// The tool to call: another, which is served or not granted, where the flow is to be broken.
 fn wanted(raised: &Raised, tool: &ToolRef) -> ToolRef {
-    let mut modules = raised
-        .mesh
-        .modules()
-        .filter(|module| !module.nodes.is_empty());
+    let mut modules = raised.mesh.modules().filter(|module| !module.nodes.is_empty());
     match modules.find_map(|module| Some((module, module.manifest.tools.first()?))) {
-        Some((module, served)) if raised.broken == Some(FlowName::Unavailable) => ToolRef {
-            module: module.manifest.name.clone(),
-            tool: served.name.clone(),
-        },
+        Some((module, served)) if raised.broken == Some(FlowName::Unavailable) => {
+            ToolRef { module: module.manifest.name.clone(), tool: served.name.clone() }
+        }
         _ => tool.clone(),
     }
 }

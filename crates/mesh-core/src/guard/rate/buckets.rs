@@ -62,18 +62,12 @@ impl Buckets {
     /// Gives away the places of buckets that have refilled, and tells how many.
     pub(super) fn sweep(&self) -> usize {
         let now = self.clock.now().as_u64();
-        self.shards
-            .iter()
-            .map(|shard| shard.lock().sweep(now))
-            .sum()
+        self.shards.iter().map(|shard| shard.lock().sweep(now)).sum()
     }
 
     /// Places taken.
     pub(super) fn len(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|shard| shard.lock().refilled_at.len())
-            .sum()
+        self.shards.iter().map(|shard| shard.lock().refilled_at.len()).sum()
     }
 }
 
@@ -90,9 +84,7 @@ impl Shard {
             return true;
         }
         let pause = SWEEP_PAUSE_PER_PLACE.saturating_mul(places as u64);
-        let due = self
-            .swept_at
-            .is_none_or(|swept_at| now.saturating_sub(swept_at) >= pause);
+        let due = self.swept_at.is_none_or(|swept_at| now.saturating_sub(swept_at) >= pause);
         due && self.sweep(now) > 0
     }
 }

@@ -27,10 +27,7 @@ impl Quota {
     const fn of(burst: u32, per_second: u32) -> Self {
         match Self::new(burst, per_second) {
             Some(quota) => quota,
-            None => Self {
-                burst: NonZeroU32::MIN,
-                per_second: NonZeroU32::MIN,
-            },
+            None => Self { burst: NonZeroU32::MIN, per_second: NonZeroU32::MIN },
         }
     }
 }

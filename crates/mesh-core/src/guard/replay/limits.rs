@@ -43,10 +43,7 @@ impl ReplayLimits {
     /// The most marks there can be.
     #[must_use]
     pub fn marks(&self) -> usize {
-        self.listed
-            .len()
-            .saturating_mul(self.per_realm)
-            .saturating_add(self.pool)
+        self.listed.len().saturating_mul(self.per_realm).saturating_add(self.pool)
     }
 
     /// The most bytes that the tables can take: 450 a mark (every mark of another realm, the tables

@@ -61,10 +61,7 @@ const RECLAIMED_PER_INSERT: usize = 4;
 impl Marks {
     /// Keeps a share for a realm.
     pub(super) fn list(&mut self, realm: u64) {
-        let listed = Realm {
-            live: 0,
-            listed: true,
-        };
+        let listed = Realm { live: 0, listed: true };
         self.realms.insert(realm, listed);
     }
 
@@ -90,10 +87,7 @@ impl Marks {
         }
         let number = self.next;
         self.next += 1;
-        self.realms
-            .entry(claim.realm)
-            .or_insert(Realm { live: 0, listed })
-            .live += 1;
+        self.realms.entry(claim.realm).or_insert(Realm { live: 0, listed }).live += 1;
         self.live.insert(
             claim.key,
             Mark {
@@ -163,9 +157,7 @@ impl Marks {
     }
 
     fn is_live(&self, key: MarkKey, number: u64) -> bool {
-        self.live
-            .get(&key)
-            .is_some_and(|mark| mark.number == number)
+        self.live.get(&key).is_some_and(|mark| mark.number == number)
     }
 
     fn live_of(&self, realm: u64) -> usize {

@@ -9,10 +9,7 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) const fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            used: AtomicUsize::new(0),
-        }
+        Self { limit, used: AtomicUsize::new(0) }
     }
 
     /// Takes a place, if there is one.

@@ -18,10 +18,7 @@ fn outcome(chain: &GuardChain, inbound: &Inbound<'_>, now: Now) -> String {
 fn the_standard_guards_stand_in_the_order_of_the_protocol() {
     let chain = GuardChain::standard(edge()).build();
     let names: Vec<_> = chain.counters().guards.iter().map(|g| g.guard).collect();
-    assert_eq!(
-        names,
-        ["addressed", "expiry", "relay", "replay", "rate", "policy"]
-    );
+    assert_eq!(names, ["addressed", "expiry", "relay", "replay", "rate", "policy"]);
 }
 
 #[test]
@@ -34,17 +31,11 @@ fn the_first_guard_that_refuses_decides() {
     inbound.timestamp = Some(Timestamp::from_millis(0));
     inbound.ttl_ms = Some(10);
     let found = |inbound: &Inbound<'_>| outcome(&chain, inbound, at(10));
-    assert_eq!(
-        found(&inbound),
-        "drop by addressed: meant for another realm"
-    );
+    assert_eq!(found(&inbound), "drop by addressed: meant for another realm");
     inbound.to_realm = Some("acme.com");
     assert_eq!(found(&inbound), "drop by expiry: expired");
     inbound.ttl_ms = Some(11);
-    assert_eq!(
-        found(&inbound),
-        "drop by relay: the answer would go to another realm"
-    );
+    assert_eq!(found(&inbound), "drop by relay: the answer would go to another realm");
     inbound.reply_to_realm = Some("a");
     assert_eq!(
         found(&inbound),
@@ -62,9 +53,7 @@ fn the_first_guard_that_refuses_decides() {
 
 #[test]
 fn only_requests_are_answered() {
-    let chain = GuardChain::builder()
-        .enforce(PolicyGuard::new(PrefixDeny::new([""])))
-        .build();
+    let chain = GuardChain::builder().enforce(PolicyGuard::new(PrefixDeny::new([""]))).build();
     for kind in [MsgType::Cmd, MsgType::Sub, MsgType::Unsub] {
         let outcome = chain.check(&Inbound::new(kind), at(0)).outcome;
         assert_eq!(
@@ -81,10 +70,7 @@ fn only_requests_are_answered() {
         let outcome = chain.check(&Inbound::new(kind), at(0)).outcome;
         assert_eq!(
             outcome,
-            Outcome::Drop {
-                guard: "policy",
-                reason: "this path is closed to other realms".into()
-            },
+            Outcome::Drop { guard: "policy", reason: "this path is closed to other realms".into() },
             "{kind:?}"
         );
     }
@@ -100,10 +86,7 @@ fn a_retry_after_a_nack_is_not_a_replay() {
         assert!(outcome(&chain, &third, at(0)).starts_with("nack MX.EDGE.RATE_LIMITED"));
     }
     assert_eq!(outcome(&chain, &third, at(1_000)), "pass");
-    assert_eq!(
-        outcome(&chain, &third, at(9_000)),
-        "drop by replay: seen before"
-    );
+    assert_eq!(outcome(&chain, &third, at(9_000)), "drop by replay: seen before");
 }
 
 #[test]
@@ -114,10 +97,7 @@ fn a_shadow_refusal_keeps_the_mark_of_a_message_that_went_on() {
     let chain = GuardChain::standard(guards).build();
     assert_eq!(outcome(&chain, &command("a", "m-1"), at(0)), "pass");
     assert_eq!(outcome(&chain, &command("a", "m-2"), at(0)), "pass");
-    assert_eq!(
-        outcome(&chain, &command("a", "m-2"), at(0)),
-        "drop by replay: seen before"
-    );
+    assert_eq!(outcome(&chain, &command("a", "m-2"), at(0)), "drop by replay: seen before");
     let counters = chain.counters();
     let rate = counters.of("rate").unwrap();
     assert_eq!((rate.passed, rate.refused, rate.shadow_refused), (1, 0, 1));
@@ -145,10 +125,7 @@ fn a_shadow_replay_guard_marks_and_releases_as_an_enforced_one() {
     let traced = chain.check_traced(&command("a", "m-1"), at(5_000));
     assert_eq!(traced.outcome, Outcome::Pass);
     let steps = traced.trace.unwrap();
-    assert_eq!(
-        steps.steps()[3].to_string(),
-        "replay (shadow): refused, seen before"
-    );
+    assert_eq!(steps.steps()[3].to_string(), "replay (shadow): refused, seen before");
     assert_eq!(chain.counters().of("replay").unwrap().shadow_refused, 1);
 }
 
@@ -163,11 +140,7 @@ fn each_guard_counts_what_reached_it() {
     }
     let counters = chain.counters();
     assert_eq!(counters.checked, 4);
-    let seen: Vec<_> = counters
-        .guards
-        .iter()
-        .map(|g| (g.guard, g.passed, g.refused))
-        .collect();
+    let seen: Vec<_> = counters.guards.iter().map(|g| (g.guard, g.passed, g.refused)).collect();
     assert_eq!(
         seen,
         [

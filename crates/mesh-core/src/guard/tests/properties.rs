@@ -232,11 +232,7 @@ struct Scripted {
 
 impl Scripted {
     fn new(number: usize, script: Script, log: &Log) -> Self {
-        Self {
-            number,
-            script,
-            log: Arc::clone(log),
-        }
+        Self { number, script, log: Arc::clone(log) }
     }
 }
 

@@ -2,17 +2,11 @@ use super::*;
 
 fn limits(per_realm: (u32, u32), total: Option<(u32, u32)>) -> RateLimits {
     let quota = |(burst, per_second)| Quota::new(burst, per_second).unwrap();
-    RateLimits {
-        per_realm: quota(per_realm),
-        total: total.map(quota),
-        ..RateLimits::default()
-    }
+    RateLimits { per_realm: quota(per_realm), total: total.map(quota), ..RateLimits::default() }
 }
 
 fn passed(guard: &Rate, from: &str, times: usize, now: Now) -> usize {
-    (0..times)
-        .filter(|_| guard.check(&command(from, "m"), now) == Verdict::Pass)
-        .count()
+    (0..times).filter(|_| guard.check(&command(from, "m"), now) == Verdict::Pass).count()
 }
 
 #[test]
@@ -38,10 +32,7 @@ fn a_refusal_has_its_code_and_says_when_to_come_again() {
     assert_eq!(passed(&guard, "a", 1, at(0)), 1);
     let refusal = refusal(guard.check(&command("a", "m"), at(100)));
     assert_eq!(refusal.code(), Some("MX.EDGE.RATE_LIMITED"));
-    assert_eq!(
-        refusal.reason(),
-        "this realm sends too fast; a token in 234 ms"
-    );
+    assert_eq!(refusal.reason(), "this realm sends too fast; a token in 234 ms");
     assert_eq!(passed(&guard, "a", 1, at(333)), 0);
     assert_eq!(passed(&guard, "a", 1, at(334)), 1);
 }
@@ -49,9 +40,7 @@ fn a_refusal_has_its_code_and_says_when_to_come_again() {
 #[test]
 fn a_listed_realm_has_its_own_limit() {
     let mut limits = limits((1, 1), None);
-    limits
-        .listed
-        .insert(realm("partner.org"), Quota::new(7, 1).unwrap());
+    limits.listed.insert(realm("partner.org"), Quota::new(7, 1).unwrap());
     let guard = Rate::new(&limits, SECRET);
     assert_eq!(passed(&guard, "partner.org", 9, at(0)), 7);
     assert_eq!(passed(&guard, "other.org", 9, at(0)), 1);
@@ -63,10 +52,7 @@ fn all_realms_together_have_a_limit_that_a_flooding_realm_cannot_use_up() {
     assert_eq!(passed(&guard, "flooder", 1_000, at(0)), 3);
     assert_eq!(passed(&guard, "a", 2, at(0)), 2);
     let refused = guard.check(&command("b", "m"), at(0));
-    assert_eq!(
-        refusal(refused).reason(),
-        "all realms send too fast; a token in 1000 ms"
-    );
+    assert_eq!(refusal(refused).reason(), "all realms send too fast; a token in 1000 ms");
     assert_eq!(figure(&guard, "realm_refused"), 997);
     assert_eq!(figure(&guard, "total_refused"), 1);
 }
@@ -75,15 +61,11 @@ fn all_realms_together_have_a_limit_that_a_flooding_realm_cannot_use_up() {
 fn a_full_table_refuses_new_realms_and_evicts_none() {
     let mut limits = limits((2, 1), None);
     limits.max_realms = 100;
-    limits
-        .listed
-        .insert(realm("partner.org"), Quota::new(1, 1).unwrap());
+    limits.listed.insert(realm("partner.org"), Quota::new(1, 1).unwrap());
     let guard = Rate::new(&limits, SECRET);
     assert_eq!(passed(&guard, "victim", 9, at(0)), 2);
     let names: Vec<String> = (0..5_000).map(|n| format!("invented-{n}")).collect();
-    let inside = names
-        .iter()
-        .filter(|name| passed(&guard, name, 1, at(1)) == 1);
+    let inside = names.iter().filter(|name| passed(&guard, name, 1, at(1)) == 1);
     assert_eq!(inside.count(), 99);
     assert_eq!(passed(&guard, "victim", 9, at(1)), 0);
     let refused = guard.check(&command("new", "m"), at(1));
@@ -112,10 +94,7 @@ fn time_that_goes_back_or_to_the_end_refills_nothing_and_does_not_overflow() {
     let guard = Rate::new(&limits((1, 1), Some((u32::MAX, 1))), SECRET);
     assert_eq!(passed(&guard, "a", 9, at(5_000)), 1);
     assert_eq!(passed(&guard, "a", 9, at(0)), 0);
-    let end = Now {
-        monotonic: Duration::MAX,
-        ..at(0)
-    };
+    let end = Now { monotonic: Duration::MAX, ..at(0) };
     assert_eq!(passed(&guard, "a", 9, end), 1);
     assert_eq!(passed(&guard, "a", 9, end), 0);
 }

@@ -2,11 +2,7 @@ use super::*;
 use crate::mx::MsgType;
 
 fn limits(per_realm: usize, pool: usize) -> ReplayLimits {
-    ReplayLimits {
-        per_realm,
-        pool,
-        ..ReplayLimits::default()
-    }
+    ReplayLimits { per_realm, pool, ..ReplayLimits::default() }
 }
 
 fn passes(guard: &Replay, inbound: &Inbound<'_>, now: Now) -> bool {
@@ -24,21 +20,13 @@ fn a_flood_of_another_realm_does_not_reopen_an_id() {
         let guard = Replay::new(limits(per_realm, pool), SECRET);
         assert!(passes(&guard, &command("victim", "m-1"), at(0)));
         let ids: Vec<String> = (0..5_000).map(|n| format!("fresh-{n}")).collect();
-        let flood = ids
-            .iter()
-            .filter(|id| passes(&guard, &command("flooder", id), at(1_000)))
-            .count();
+        let flood =
+            ids.iter().filter(|id| passes(&guard, &command("flooder", id), at(1_000))).count();
         assert_eq!(flood, taken);
-        assert_eq!(
-            why(&guard, &command("victim", "m-1"), at(299_999)),
-            "seen before"
-        );
+        assert_eq!(why(&guard, &command("victim", "m-1"), at(299_999)), "seen before");
         let usage = guard.usage();
         assert_eq!(usage.realm_full + usage.pool_full, 5_000 - taken as u64);
-        assert_eq!(
-            (usage.marks, usage.realms, usage.replayed),
-            (taken + 1, 2, 1)
-        );
+        assert_eq!((usage.marks, usage.realms, usage.replayed), (taken + 1, 2, 1));
         assert!(usage.bytes <= limits(per_realm, pool).bytes());
     }
 }
@@ -48,44 +36,23 @@ fn a_full_realm_leaves_room_for_others() {
     let guard = Replay::new(limits(2, 100), SECRET);
     assert!(passes(&guard, &command("a", "1"), at(0)));
     assert!(passes(&guard, &command("a", "2"), at(0)));
-    assert_eq!(
-        why(&guard, &command("a", "3"), at(0)),
-        "too many ids of this realm"
-    );
+    assert_eq!(why(&guard, &command("a", "3"), at(0)), "too many ids of this realm");
     assert!(passes(&guard, &command("b", "3"), at(0)));
     assert_eq!(guard.usage().realm_full, 1);
 }
 
 #[test]
 fn invented_realms_fill_the_pool_and_not_the_share_of_a_listed_realm() {
-    let guard = Replay::new(
-        ReplayLimits {
-            listed: vec![realm("partner.org")],
-            ..limits(10, 100)
-        },
-        SECRET,
-    );
+    let guard =
+        Replay::new(ReplayLimits { listed: vec![realm("partner.org")], ..limits(10, 100) }, SECRET);
     let names: Vec<String> = (0..1_000).map(|n| format!("invented-{n}")).collect();
-    let passed = names
-        .iter()
-        .filter(|name| passes(&guard, &command(name, "m"), at(0)))
-        .count();
+    let passed = names.iter().filter(|name| passes(&guard, &command(name, "m"), at(0))).count();
     assert_eq!(passed, 100);
-    assert_eq!(
-        why(&guard, &command("stranger", "m"), at(0)),
-        "too many ids of all realms"
-    );
+    assert_eq!(why(&guard, &command("stranger", "m"), at(0)), "too many ids of all realms");
     for n in 0..10 {
-        assert!(passes(
-            &guard,
-            &command("partner.org", &n.to_string()),
-            at(0)
-        ));
+        assert!(passes(&guard, &command("partner.org", &n.to_string()), at(0)));
     }
-    assert_eq!(
-        why(&guard, &command("partner.org", "10"), at(0)),
-        "too many ids of this realm"
-    );
+    assert_eq!(why(&guard, &command("partner.org", "10"), at(0)), "too many ids of this realm");
     assert_eq!(guard.usage().pool_full, 901);
 }
 
@@ -94,10 +61,7 @@ fn an_id_over_the_stated_length_is_refused() {
     let guard = Replay::new(ReplayLimits::default(), SECRET);
     assert!(passes(&guard, &command("a", &"x".repeat(256)), at(0)));
     for bytes in [257, 1 << 20] {
-        assert_eq!(
-            why(&guard, &command("a", &"x".repeat(bytes)), at(0)),
-            "the id is too long"
-        );
+        assert_eq!(why(&guard, &command("a", &"x".repeat(bytes)), at(0)), "the id is too long");
     }
     assert_eq!((guard.usage().id_too_long, guard.usage().marks), (2, 1));
 }
@@ -106,15 +70,9 @@ fn an_id_over_the_stated_length_is_refused() {
 fn an_id_may_come_again_when_its_lifetime_is_over() {
     let guard = Replay::new(ReplayLimits::default(), SECRET);
     assert!(passes(&guard, &command("a", "m-1"), at(0)));
-    assert_eq!(
-        why(&guard, &command("a", "m-1"), at(299_999)),
-        "seen before"
-    );
+    assert_eq!(why(&guard, &command("a", "m-1"), at(299_999)), "seen before");
     assert!(passes(&guard, &command("a", "m-1"), at(300_000)));
-    assert_eq!(
-        why(&guard, &command("a", "m-1"), at(300_001)),
-        "seen before"
-    );
+    assert_eq!(why(&guard, &command("a", "m-1"), at(300_001)), "seen before");
     assert_eq!(guard.usage().marks, 1);
 }
 
@@ -122,10 +80,7 @@ fn an_id_may_come_again_when_its_lifetime_is_over() {
 fn a_wall_clock_that_jumps_forgets_nothing() {
     let guard = Replay::new(ReplayLimits::default(), SECRET);
     assert!(passes(&guard, &command("a", "m-1"), at(0)));
-    let jumped = Now {
-        wall: Timestamp::from_millis(86_400_000),
-        ..at(1)
-    };
+    let jumped = Now { wall: Timestamp::from_millis(86_400_000), ..at(1) };
     assert_eq!(guard.reclaim(jumped), 0);
     assert_eq!(why(&guard, &command("a", "m-1"), jumped), "seen before");
 }
@@ -155,11 +110,7 @@ fn a_backlog_of_expired_marks_makes_room_at_once() {
     }
     // The pool is full of the expired marks of another realm, in another shard or the same one.
     for (n, name) in ["b", "c", "d", "a"].iter().enumerate() {
-        assert!(passes(
-            &guard,
-            &command(name, "new"),
-            at(300_000 + n as u64)
-        ));
+        assert!(passes(&guard, &command(name, "new"), at(300_000 + n as u64)));
     }
     assert_eq!(guard.usage().marks, 4);
 }
@@ -217,24 +168,14 @@ fn releasing_and_reserving_at_a_standing_clock_does_not_grow_memory() {
 #[test]
 fn without_a_message_id_the_correlation_id_is_the_key() {
     let guard = Replay::new(ReplayLimits::default(), SECRET);
-    let correlated = |kind, id| Inbound {
-        kind,
-        msg_id: None,
-        correlation_id: Some(id),
-        ..command("a", "")
-    };
+    let correlated =
+        |kind, id| Inbound { kind, msg_id: None, correlation_id: Some(id), ..command("a", "") };
     assert!(passes(&guard, &correlated(MsgType::Cmd, "c-1"), at(0)));
-    assert_eq!(
-        why(&guard, &correlated(MsgType::Cmd, "c-1"), at(0)),
-        "seen before"
-    );
+    assert_eq!(why(&guard, &correlated(MsgType::Cmd, "c-1"), at(0)), "seen before");
     assert_eq!(why(&guard, &command("a", "c-1"), at(0)), "seen before");
     // Ours, and by chance the same as the one the realm chose for its own request.
     assert!(passes(&guard, &correlated(MsgType::Result, "c-1"), at(0)));
-    assert_eq!(
-        why(&guard, &correlated(MsgType::Nack, "c-1"), at(0)),
-        "seen before"
-    );
+    assert_eq!(why(&guard, &correlated(MsgType::Nack, "c-1"), at(0)), "seen before");
     let mut nameless = correlated(MsgType::Result, "c-2");
     nameless.from_realm = None;
     assert!(passes(&guard, &nameless, at(0)));

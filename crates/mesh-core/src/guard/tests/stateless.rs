@@ -31,10 +31,7 @@ fn a_message_lives_for_its_ttl_from_its_timestamp() {
     inbound.ttl_ms = Some(500);
     assert_eq!(guard.check(&inbound, at(0)), Verdict::Pass);
     assert_eq!(guard.check(&inbound, at(1_499)), Verdict::Pass);
-    assert_eq!(
-        refusal(guard.check(&inbound, at(1_500))).reason(),
-        "expired"
-    );
+    assert_eq!(refusal(guard.check(&inbound, at(1_500))).reason(), "expired");
     let lenient = Expiry::with_leeway(Duration::from_millis(100));
     assert_eq!(lenient.check(&inbound, at(1_599)), Verdict::Pass);
     assert_eq!(refusal(lenient.check(&inbound, at(1_600))).code(), None);
@@ -89,27 +86,14 @@ fn a_prefix_is_denied_up_to_the_end_of_a_part() {
         inbound.to_path = Some(path);
         policy.rule(&inbound) != Ruling::Allow
     };
-    for path in [
-        "admin",
-        "admin.accepts.stop",
-        "admin/x.accepts.y",
-        "sys/x.accepts.y",
-    ] {
+    for path in ["admin", "admin.accepts.stop", "admin/x.accepts.y", "sys/x.accepts.y"] {
         assert!(denied(path), "{path}");
     }
-    for path in [
-        "administration.accepts.x",
-        "mail.accepts.admin",
-        "system.accepts.x",
-        "",
-        "Admin",
-    ] {
+    for path in ["administration.accepts.x", "mail.accepts.admin", "system.accepts.x", "", "Admin"]
+    {
         assert!(!denied(path), "{path}");
     }
-    assert!(matches!(
-        PrefixDeny::new([""]).rule(&command("a", "m")),
-        Ruling::Deny(_)
-    ));
+    assert!(matches!(PrefixDeny::new([""]).rule(&command("a", "m")), Ruling::Deny(_)));
 }
 
 #[test]

@@ -66,10 +66,7 @@ fn threads_that_fill_the_pool_and_reclaim_it_do_not_lock_each_other_out() {
     let fit = names
         .iter()
         .filter(|name| {
-            matches!(
-                replay.check(&command(name, "m"), at(20_000)),
-                Verdict::Reserved(_)
-            )
+            matches!(replay.check(&command(name, "m"), at(20_000)), Verdict::Reserved(_))
         })
         .count();
     assert_eq!(fit, PLACES);

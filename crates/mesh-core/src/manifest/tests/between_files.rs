@@ -86,11 +86,7 @@ fn an_event_whose_dead_letter_could_not_go_back_is_refused() {
     let resolve = |event| Mesh::resolve(&mesh, &[module(&text(event))]);
     assert!(resolve(175).is_ok());
     let problems = resolve(177).unwrap_err();
-    assert!(
-        problems[0]
-            .to_string()
-            .contains("its subject would be 257 bytes long")
-    );
+    assert!(problems[0].to_string().contains("its subject would be 257 bytes long"));
 }
 
 #[test]

@@ -56,10 +56,7 @@ fn a_wrong_shape_is_refused_where_it_is() {
         refused("name = 5\nversion = \"1\""),
         ["m.toml:1:8: error: name: invalid type: integer `5`, expected a string"]
     );
-    assert_eq!(
-        refused("version = \"1\""),
-        ["m.toml:1:1: error: name: missing field `name`"]
-    );
+    assert_eq!(refused("version = \"1\""), ["m.toml:1:1: error: name: missing field `name`"]);
     let text = "name = \"a\"\nversion = \"1\"\n[[tools]]\nname = \"é\"\ndescription = \"d\"\n[[tools]]\ndescription = \"x\"";
     let problems = refused(text);
     assert!(
@@ -68,14 +65,8 @@ fn a_wrong_shape_is_refused_where_it_is() {
     );
     let problems = refused("name = mail\nversion = \"1\"\nemits = [a, b]\n= 5");
     let places: Vec<&str> = problems.iter().map(|p| &p[..11]).collect();
-    assert_eq!(
-        places,
-        ["m.toml:1:8:", "m.toml:3:10", "m.toml:3:13", "m.toml:4:1:"]
-    );
-    assert!(
-        problems[0].contains("1:8: error: not TOML: "),
-        "{problems:?}"
-    );
+    assert_eq!(places, ["m.toml:1:8:", "m.toml:3:10", "m.toml:3:13", "m.toml:4:1:"]);
+    assert!(problems[0].contains("1:8: error: not TOML: "), "{problems:?}");
     let large = " ".repeat(MAX_FILE_BYTES + 1);
     assert_eq!(
         refused(&large),
@@ -138,10 +129,7 @@ credential = ["user", "user", ""]
         "23:31: error: provides[0].credential[2]: empty",
     ];
     let found = refused(text);
-    let found: Vec<&str> = found
-        .iter()
-        .map(|p| p.strip_prefix("m.toml:").unwrap())
-        .collect();
+    let found: Vec<&str> = found.iter().map(|p| p.strip_prefix("m.toml:").unwrap()).collect();
     assert_eq!(found, expected);
 }
 
@@ -159,21 +147,12 @@ fn a_manifest_says_what_it_says_and_defaults_the_rest() {
     );
     let tool = |name: &str| manifest.tool(&name.parse().unwrap()).unwrap();
     assert_eq!(tool("a").timeout, DEFAULT_TIMEOUT);
-    assert_eq!(
-        tool("a").input.as_str(),
-        r#"{"properties":{},"type":"object"}"#
-    );
+    assert_eq!(tool("a").input.as_str(), r#"{"properties":{},"type":"object"}"#);
     assert_eq!((tool("a").repeatable, &tool("a").output), (false, &None));
     assert_eq!(tool("b").timeout.as_secs(), 90);
-    assert_eq!(
-        tool("b").output.as_ref().unwrap().as_str(),
-        r#"{"maxItems":1.5,"type":"array"}"#
-    );
-    let long = format!(
-        "name=\"{}\"\nversion=\"1\"\nemits=[\"{}\"]",
-        "m".repeat(63),
-        ["e"; 100].join(".")
-    );
+    assert_eq!(tool("b").output.as_ref().unwrap().as_str(), r#"{"maxItems":1.5,"type":"array"}"#);
+    let long =
+        format!("name=\"{}\"\nversion=\"1\"\nemits=[\"{}\"]", "m".repeat(63), ["e"; 100].join("."));
     assert!(refused(&long)[0].contains("its subject would be 275 bytes long"));
 }
 

@@ -14,11 +14,7 @@ fn a_pattern_never_reaches_anything_but_events() {
     assert_eq!(filters("#"), ["*.>"]);
     assert_eq!(filters("*.>"), ["*.>"]);
     assert_eq!(filters("mail.*"), ["mail.*"]);
-    assert_eq!(
-        filters("mail.#"),
-        ["mail.>"],
-        "an event has a token after its module"
-    );
+    assert_eq!(filters("mail.#"), ["mail.>"], "an event has a token after its module");
     assert_eq!(filters("mail.letter.#"), ["mail.letter", "mail.letter.>"]);
     assert_eq!(filters("*.*.#"), ["*.*", "*.*.>"]);
     for text in [
@@ -29,10 +25,7 @@ fn a_pattern_never_reaches_anything_but_events() {
     }
     let long = ["abc"; 61].join(".");
     assert!(EventPattern::new(&long).is_ok());
-    assert_eq!(
-        EventPattern::new(&format!("{long}.a")),
-        Err(PatternError::TooLong { found: 245 })
-    );
+    assert_eq!(EventPattern::new(&format!("{long}.a")), Err(PatternError::TooLong { found: 245 }));
 }
 
 #[test]

@@ -39,10 +39,9 @@ fn keys<'de, T: Deserialize<'de>>() -> Vec<&'static str> {
 
 #[test]
 fn the_published_schemas_have_the_keys_that_are_read() {
-    let module: Value = serde_json::from_str(include_str!(
-        "../../../../../docs/schema/module.schema.json"
-    ))
-    .unwrap();
+    let module: Value =
+        serde_json::from_str(include_str!("../../../../../docs/schema/module.schema.json"))
+            .unwrap();
     let mesh: Value =
         serde_json::from_str(include_str!("../../../../../docs/schema/mesh.schema.json")).unwrap();
     let check = |schema: &Value, keys: Vec<&str>, required: &[&str]| {
@@ -53,28 +52,12 @@ fn the_published_schemas_have_the_keys_that_are_read() {
     };
     let items = |schema: &Value, key: &str| schema["properties"][key]["items"].clone();
     check(&module, keys::<RawModule>(), &["name", "version"]);
-    check(
-        &items(&module, "tools"),
-        keys::<RawTool>(),
-        &["name", "description"],
-    );
-    check(
-        &items(&module, "provides"),
-        keys::<RawProvision>(),
-        &["name", "credential"],
-    );
-    check(
-        &items(&module, "requires"),
-        keys::<RawRequirement>(),
-        &["provision"],
-    );
+    check(&items(&module, "tools"), keys::<RawTool>(), &["name", "description"]);
+    check(&items(&module, "provides"), keys::<RawProvision>(), &["name", "credential"]);
+    check(&items(&module, "requires"), keys::<RawRequirement>(), &["provision"]);
     check(&mesh, keys::<RawMesh>(), &["nodes"]);
     check(&items(&mesh, "nodes"), keys::<RawNode>(), &["name"]);
-    check(
-        &items(&mesh, "assignments"),
-        keys::<RawAssignment>(),
-        &["module", "manifest", "nodes"],
-    );
+    check(&items(&mesh, "assignments"), keys::<RawAssignment>(), &["module", "manifest", "nodes"]);
     check(&items(&mesh, "people"), keys::<RawPerson>(), &["name"]);
     // What the schemas require is what a file is refused without.
     assert!(refused("name = \"a\"")[0].contains("missing field `version`"));

@@ -34,11 +34,7 @@ impl<'a> Address<'a> {
     /// The address of `path` in `realm`.
     #[must_use]
     pub fn new(realm: impl Into<MxRealm<'a>>, path: MxPath<'a>) -> Self {
-        Self {
-            realm: realm.into(),
-            path,
-            unknown: UnknownFields::default(),
-        }
+        Self { realm: realm.into(), path, unknown: UnknownFields::default() }
     }
 
     /// The address without a borrow.
@@ -56,11 +52,7 @@ impl<'a> Address<'a> {
             return Ok(None);
         };
         let path = Entry::new(names[2], None).required(party.path, at)?;
-        Ok(Some(Self {
-            realm: party.realm,
-            path,
-            unknown: party.unknown,
-        }))
+        Ok(Some(Self { realm: party.realm, path, unknown: party.unknown }))
     }
 
     pub(super) fn write(&self, out: &mut ObjectWriter<'_>) {
@@ -72,11 +64,7 @@ impl<'a> Party<'a> {
     /// `path` in `realm`, or the realm alone.
     #[must_use]
     pub fn new(realm: impl Into<MxRealm<'a>>, path: Option<MxPath<'a>>) -> Self {
-        Self {
-            realm: realm.into(),
-            path,
-            unknown: UnknownFields::default(),
-        }
+        Self { realm: realm.into(), path, unknown: UnknownFields::default() }
     }
 
     /// The party without a borrow.
@@ -115,11 +103,7 @@ impl<'a> Party<'a> {
 
 impl<'a> From<Address<'a>> for Party<'a> {
     fn from(address: Address<'a>) -> Self {
-        Self {
-            realm: address.realm,
-            path: Some(address.path),
-            unknown: address.unknown,
-        }
+        Self { realm: address.realm, path: Some(address.path), unknown: address.unknown }
     }
 }
 

@@ -29,11 +29,7 @@ impl<'a> LegacyRequest<'a> {
     /// it is for `mailbox`'s realm, without a `replyToRealm` the sender's realm is answered.
     #[must_use]
     pub fn into_envelope(self, mailbox: &RealmName) -> Envelope<'a> {
-        let kind = if self.is_event() {
-            MsgType::Evt
-        } else {
-            MsgType::Cmd
-        };
+        let kind = if self.is_event() { MsgType::Evt } else { MsgType::Cmd };
         let reply_to = match (self.reply_to_realm, self.reply_to_path) {
             (None, None) => None,
             (realm, path) => {
@@ -41,9 +37,7 @@ impl<'a> LegacyRequest<'a> {
                 Some(Party::new(realm, path))
             }
         };
-        let to_realm = self
-            .to_realm
-            .unwrap_or_else(|| MxRealm::from(mailbox).into_owned());
+        let to_realm = self.to_realm.unwrap_or_else(|| MxRealm::from(mailbox).into_owned());
         let from = Party::new(self.from_realm, self.from_path);
         Envelope {
             reply_to,
@@ -71,11 +65,7 @@ impl<'a> LegacyRequest<'a> {
         no_place("traceId", e.trace_id.is_some())?;
         no_place("error", e.error.is_some())?;
         let (reply_to_realm, reply_to_path, reply_unknown) = match e.reply_to {
-            Some(Party {
-                realm,
-                path,
-                unknown,
-            }) => (Some(realm), path, unknown),
+            Some(Party { realm, path, unknown }) => (Some(realm), path, unknown),
             None => (None, None, UnknownFields::default()),
         };
         for inner in [&e.to.unknown, &e.from.unknown, &reply_unknown] {
@@ -85,10 +75,9 @@ impl<'a> LegacyRequest<'a> {
         let request = Self {
             from_realm: e.from.realm,
             to_path: e.to.path,
-            correlation_id: e.correlation_id.ok_or(EncodeError::Missing {
-                field: "correlationId",
-                profile: LEGACY,
-            })?,
+            correlation_id: e
+                .correlation_id
+                .ok_or(EncodeError::Missing { field: "correlationId", profile: LEGACY })?,
             to_realm: Some(e.to.realm),
             from_path: e.from.path,
             reply_to_realm,
@@ -131,10 +120,9 @@ impl<'a> LegacyReply<'a> {
         }
         keepable(&e.unknown)?;
         Ok(Self {
-            correlation_id: e.correlation_id.ok_or(EncodeError::Missing {
-                field: "correlationId",
-                profile: LEGACY,
-            })?,
+            correlation_id: e
+                .correlation_id
+                .ok_or(EncodeError::Missing { field: "correlationId", profile: LEGACY })?,
             ok: e.kind == MsgType::Result && e.error.is_none(),
             from_realm: Some(e.from.realm),
             body: e.body,
@@ -149,10 +137,7 @@ const UNKNOWN: &str = "unknown field";
 
 fn no_place(field: &'static str, set: bool) -> Result<(), EncodeError> {
     if set {
-        return Err(EncodeError::NoPlace {
-            field,
-            profile: LEGACY,
-        });
+        return Err(EncodeError::NoPlace { field, profile: LEGACY });
     }
     Ok(())
 }

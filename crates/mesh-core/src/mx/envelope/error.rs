@@ -47,11 +47,7 @@ pub enum DecodeProblem {
 
 impl DecodeError {
     pub(crate) fn new(field: &'static str, offset: usize, problem: DecodeProblem) -> Self {
-        Self {
-            field,
-            offset,
-            problem,
-        }
+        Self { field, offset, problem }
     }
 
     /// A JSON error inside `field`.

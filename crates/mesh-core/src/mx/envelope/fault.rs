@@ -58,9 +58,7 @@ impl<'a> Fault<'a> {
         let code = Entry::new("error.code", code);
         Ok(Some(Self {
             code: code.required(code.string()?, at)?,
-            message: Entry::new("error.message", message)
-                .string()?
-                .unwrap_or_default(),
+            message: Entry::new("error.message", message).string()?.unwrap_or_default(),
             details: Entry::new("error.details", details).raw(),
             unknown,
         }))

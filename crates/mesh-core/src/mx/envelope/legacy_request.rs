@@ -81,14 +81,8 @@ impl<'a> LegacyRequest<'a> {
             out.opt_string("toRealm", self.to_realm.as_ref().map(AsRef::as_ref));
             out.opt_string("fromPath", self.from_path.as_ref().map(AsRef::as_ref));
             out.string("toPath", self.to_path.as_str());
-            out.opt_string(
-                "replyToRealm",
-                self.reply_to_realm.as_ref().map(AsRef::as_ref),
-            );
-            out.opt_string(
-                "replyToPath",
-                self.reply_to_path.as_ref().map(AsRef::as_ref),
-            );
+            out.opt_string("replyToRealm", self.reply_to_realm.as_ref().map(AsRef::as_ref));
+            out.opt_string("replyToPath", self.reply_to_path.as_ref().map(AsRef::as_ref));
             out.string("correlationId", &self.correlation_id);
             out.opt_number("timestamp", self.timestamp);
             out.opt_number("ttlMs", self.ttl_ms);

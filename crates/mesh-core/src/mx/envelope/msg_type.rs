@@ -19,14 +19,7 @@ pub enum MsgType {
 }
 
 impl MsgType {
-    const ALL: [Self; 6] = [
-        Self::Cmd,
-        Self::Evt,
-        Self::Result,
-        Self::Sub,
-        Self::Unsub,
-        Self::Nack,
-    ];
+    const ALL: [Self; 6] = [Self::Cmd, Self::Evt, Self::Result, Self::Sub, Self::Unsub, Self::Nack];
 
     /// The type on the wire.
     #[must_use]

@@ -15,10 +15,7 @@ pub(crate) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     pub(crate) fn new(field: &'static str, value: Option<Value<'a>>) -> Self {
-        Self {
-            field,
-            value: value.filter(|v| !v.is_null()),
-        }
+        Self { field, value: value.filter(|v| !v.is_null()) }
     }
 
     pub(crate) fn string(self) -> Result<Option<Cow<'a, str>>, DecodeError> {
@@ -58,10 +55,7 @@ impl<'a> Entry<'a> {
     /// The object's own scanner, and where it stands.
     pub(crate) fn object(self) -> Result<Option<(Scanner<'a>, usize)>, DecodeError> {
         self.map("an object", |value| {
-            value
-                .text
-                .starts_with('{')
-                .then(|| (Scanner::inside(value), value.offset))
+            value.text.starts_with('{').then(|| (Scanner::inside(value), value.offset))
         })
     }
 

@@ -51,10 +51,7 @@ impl<'a> InternalRequest<'a> {
         Self {
             correlation_id: correlation_id.into(),
             reply_to,
-            params: envelope
-                .body
-                .as_ref()
-                .map_or(RawJson::NULL, RawJson::borrowed),
+            params: envelope.body.as_ref().map_or(RawJson::NULL, RawJson::borrowed),
             mx: Some(LocalMeta::of(envelope, profile)),
             envelope: None,
         }
@@ -128,22 +125,14 @@ impl<'a> LocalMeta<'a> {
         let Some((mut scanner, at)) = entry.object()? else {
             return Ok(None);
         };
-        let names = [
-            "fromRealm",
-            "incomingProfile",
-            "msgId",
-            "principalKey",
-            "traceId",
-        ];
+        let names = ["fromRealm", "incomingProfile", "msgId", "principalKey", "traceId"];
         let fields = Fields::read(&mut scanner, |key| names.iter().position(|n| *n == key));
         let ([realm, profile, msg_id, key, trace_id], _) =
             fields.map_err(DecodeError::json("_mx"))?.into_parts();
         let realm = Entry::new("_mx.fromRealm", realm);
         let profile = Entry::new("_mx.incomingProfile", profile);
         let name = profile.required(profile.string()?, at)?;
-        let unknown = DecodeProblem::Type {
-            expected: "a profile's name",
-        };
+        let unknown = DecodeProblem::Type { expected: "a profile's name" };
         Ok(Some(Self {
             from_realm: realm.required(realm.realm()?, at)?,
             incoming_profile: Profile::from_name(&name).ok_or_else(|| profile.refused(unknown))?,

@@ -33,19 +33,13 @@ fn a_reply_is_read_in_the_protocols_order() {
         (br#"{"ok":true,"result":2}"#, ok("2")),
         (br#"{"ok":true,"body":null,"result":2}"#, ok("null")),
         (br#"{"ok":true,"error":{"code":"E"},"body":1}"#, ok("1")),
-        (
-            br#"{"ok":false,"error":{"code":"E","message":"m"}}"#,
-            fault("E", "m"),
-        ),
+        (br#"{"ok":false,"error":{"code":"E","message":"m"}}"#, fault("E", "m")),
         (br#"{"ok":false}"#, edge("")),
         (br#"{"ok":false,"error":"no"}"#, edge("no")),
         (br#"{"ok":false,"error":{"code":7}}"#, edge("")),
         // 4. An error with a code.
         (br#"{"error":{"code":"E"},"result":1}"#, fault("E", "")),
-        (
-            br#"{"ok":"yes","error":{"code":"E","message":5}}"#,
-            fault("E", ""),
-        ),
+        (br#"{"ok":"yes","error":{"code":"E","message":5}}"#, fault("E", "")),
         // 5. A result.
         (br#"{"result":1,"body":2,"x":3}"#, ok("1")),
         (br#"{"result":null}"#, ok("null")),
@@ -53,32 +47,17 @@ fn a_reply_is_read_in_the_protocols_order() {
         (br#"{"ok":null,"result":1}"#, ok("1")),
         // 6. A body and nothing foreign beside it.
         (br#"{"body":2}"#, ok("2")),
-        (
-            br#"{"body":2,"correlationId":"other","error":null,"ok":1}"#,
-            ok("2"),
-        ),
+        (br#"{"body":2,"correlationId":"other","error":null,"ok":1}"#, ok("2")),
         // 7. The whole object.
         (br#"{"body":2,"x":3}"#, ok(r#"{"body":2,"x":3}"#)),
         (br#" {"b":1, "a":1e400} "#, ok(r#"{"b":1, "a":1e400}"#)),
-        (
-            br#"{"error":{"message":"no code"}}"#,
-            ok(r#"{"error":{"message":"no code"}}"#),
-        ),
+        (br#"{"error":{"message":"no code"}}"#, ok(r#"{"error":{"message":"no code"}}"#)),
         (br#"{"a":1,"a":2}"#, ok(r#"{"a":1,"a":2}"#)),
         (b"{}", ok("{}")),
         // What no envelope may carry.
-        (
-            br#"{"ok":true,"ok":false}"#,
-            edge("reply: JSON: duplicate key at offset 11"),
-        ),
-        (
-            br#"{"error":{"code":"A","code":"B"}}"#,
-            edge("reply: error at offset 21: duplicate key"),
-        ),
-        (
-            br#""\ud800""#,
-            edge("reply: JSON: lone surrogate at offset 1"),
-        ),
+        (br#"{"ok":true,"ok":false}"#, edge("reply: JSON: duplicate key at offset 11")),
+        (br#"{"error":{"code":"A","code":"B"}}"#, edge("reply: error at offset 21: duplicate key")),
+        (br#""\ud800""#, edge("reply: JSON: lone surrogate at offset 1")),
     ];
     for (bytes, expected) in table {
         let read = decode_reply(bytes, MAX)
@@ -155,10 +134,7 @@ fn a_request_without_a_body_has_null_params() {
     let reply_to = Subject::new("mx/1/acme/_reply.x").unwrap();
     let request = InternalRequest::of(&envelope, Profile::MxEnv1, "c1", reply_to);
     assert_eq!(request.params, RawJson::NULL);
-    assert_eq!(
-        request.mx.unwrap().from_realm,
-        MxRealm::new("shop").unwrap()
-    );
+    assert_eq!(request.mx.unwrap().from_realm, MxRealm::new("shop").unwrap());
 }
 
 #[test]
@@ -167,10 +143,7 @@ fn a_request_that_is_none_is_refused_by_field_and_offset() {
         ("[]", "request at offset 0: unexpected character"),
         (r#"{"replyTo":"a"}"#, "correlationId at offset 0: missing"),
         (r#"{"correlationId":"c"}"#, "replyTo at offset 0: missing"),
-        (
-            r#"{"correlationId":"c","replyTo":"a.*"}"#,
-            "replyTo at offset 31: not a subject",
-        ),
+        (r#"{"correlationId":"c","replyTo":"a.*"}"#, "replyTo at offset 31: not a subject"),
         (
             r#"{"correlationId":"c","replyTo":"a","_mx":{"fromRealm":"a/b","incomingProfile":"legacy"}}"#,
             "_mx.fromRealm at offset 54: realm: character '/' at offset 1 is not allowed",
@@ -194,10 +167,7 @@ fn without_mx_takes_away_the_top_level_key_alone() {
     for (text, expected) in [
         (r#"{"a":{"_mx":1}}"#, r#"{"a":{"_mx":1}}"#),
         (r#"{"_mx":1}"#, "{}"),
-        (
-            r#"{ "a" : 1e400 , "\u005fmx" : {} , "b":2,"_mx":3}"#,
-            r#"{"a" : 1e400,"b":2}"#,
-        ),
+        (r#"{ "a" : 1e400 , "\u005fmx" : {} , "b":2,"_mx":3}"#, r#"{"a" : 1e400,"b":2}"#),
         (r#"["_mx"]"#, r#"["_mx"]"#),
         ("7", "7"),
     ] {

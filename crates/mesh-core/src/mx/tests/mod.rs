@@ -19,21 +19,13 @@ fn mxesc1_keeps_what_it_should_and_refuses_the_rest() {
     }
     assert_eq!(decode(""), Err(EscapeError::Empty));
     for (text, offset) in [("%", 0), ("a%2", 1), ("a%2g", 1), ("ab%%41", 2), ("%+1", 0)] {
-        assert_eq!(
-            decode(text),
-            Err(EscapeError::BadEscape { offset }),
-            "{text}"
-        );
+        assert_eq!(decode(text), Err(EscapeError::BadEscape { offset }), "{text}");
     }
     for (text, offset) in [("%ff", 0), ("a%C3", 1), ("%41%C3%A9%80x", 9)] {
         assert_eq!(decode(text), Err(EscapeError::NotUtf8 { offset }), "{text}");
     }
     for (text, offset) in [("a%2eb", 3), ("a.b", 1), ("ab%41", 2)] {
-        assert_eq!(
-            decode_canonical(text),
-            Err(EscapeError::NotCanonical { offset }),
-            "{text}"
-        );
+        assert_eq!(decode_canonical(text), Err(EscapeError::NotCanonical { offset }), "{text}");
     }
 }
 
@@ -52,30 +44,15 @@ fn a_topic_is_read_and_written() {
             "public.ingress.acme.com".to_owned(),
             Topic::Mailbox(MailboxKind::LegacyRaw, dotted.clone()),
         ),
-        (
-            "public.ingress.acme".to_owned(),
-            Topic::Mailbox(MailboxKind::Legacy, realm_name("acme")),
-        ),
-        (
-            "mx/in/1/acme.com/00".to_owned(),
-            Topic::Mailbox(MailboxKind::default(), dotted.clone()),
-        ),
+        ("public.ingress.acme".to_owned(), Topic::Mailbox(MailboxKind::Legacy, realm_name("acme"))),
+        ("mx/in/1/acme.com/00".to_owned(), Topic::Mailbox(MailboxKind::default(), dotted.clone())),
         (
             "mx/in/1/acme.com/fe".to_owned(),
             Topic::Mailbox(MailboxKind::Mx(Shard(0xfe)), dotted.clone()),
         ),
-        (
-            "mx/route/1/acme.com/00".to_owned(),
-            Topic::RouteInbox(dotted.clone(), Shard::default()),
-        ),
-        (
-            "mx/1/acme.com/x/a.b.accepts.m".to_owned(),
-            Topic::Internal(dotted.clone(), path),
-        ),
-        (
-            format!("mx/1/acme.com/_reply.{id}"),
-            Topic::InternalReply(dotted.clone(), reply),
-        ),
+        ("mx/route/1/acme.com/00".to_owned(), Topic::RouteInbox(dotted.clone(), Shard::default())),
+        ("mx/1/acme.com/x/a.b.accepts.m".to_owned(), Topic::Internal(dotted.clone(), path)),
+        (format!("mx/1/acme.com/_reply.{id}"), Topic::InternalReply(dotted.clone(), reply)),
         (
             "mx/1/acme.com/_reply.accepts.m".to_owned(),
             Topic::Internal(dotted, "_reply.accepts.m".parse().unwrap()),
@@ -92,56 +69,22 @@ fn a_text_that_is_no_topic_is_refused_with_a_reason() {
         ("mesh.events.a", "topic: not one of the federation's"),
         ("mx/1/acme", "topic: not one of the federation's"),
         ("mx/in/1/acme", "topic: not one of the federation's"),
-        (
-            "mx/in/1/acme/0",
-            "topic: shard is not two lower-case hex digits",
-        ),
-        (
-            "mx/in/1/acme/0A",
-            "topic: shard is not two lower-case hex digits",
-        ),
-        (
-            "mx/in/1/acme/00/x",
-            "topic: shard is not two lower-case hex digits",
-        ),
+        ("mx/in/1/acme/0", "topic: shard is not two lower-case hex digits"),
+        ("mx/in/1/acme/0A", "topic: shard is not two lower-case hex digits"),
+        ("mx/in/1/acme/00/x", "topic: shard is not two lower-case hex digits"),
         ("mx/in/1//00", "topic: realm name: nothing at offset 0"),
-        (
-            "mx/route/1/a*/00",
-            "topic: realm name: character '*' at offset 1 is not allowed",
-        ),
+        ("mx/route/1/a*/00", "topic: realm name: character '*' at offset 1 is not allowed"),
         ("public.ingress.", "topic: realm name: nothing at offset 0"),
-        (
-            "public.ingress.a%2eb",
-            "topic: mxesc1: not canonical at offset 3",
-        ),
-        (
-            "public.ingress.a%2Fb",
-            "topic: realm name: character '/' at offset 1 is not allowed",
-        ),
-        (
-            "mx/1/acme/>",
-            "topic: path: character '>' at offset 0 is not allowed",
-        ),
-        (
-            "mx/1/acme/a.m",
-            "topic: path: no `accepts` or `emits` at offset 0",
-        ),
-        (
-            "mx/1/acme/_reply.x",
-            "topic: reply id is not 32 lower-case hex digits",
-        ),
+        ("public.ingress.a%2eb", "topic: mxesc1: not canonical at offset 3"),
+        ("public.ingress.a%2Fb", "topic: realm name: character '/' at offset 1 is not allowed"),
+        ("mx/1/acme/>", "topic: path: character '>' at offset 0 is not allowed"),
+        ("mx/1/acme/a.m", "topic: path: no `accepts` or `emits` at offset 0"),
+        ("mx/1/acme/_reply.x", "topic: reply id is not 32 lower-case hex digits"),
     ] {
-        assert_eq!(
-            text.parse::<Topic>().unwrap_err().to_string(),
-            message,
-            "{text}"
-        );
+        assert_eq!(text.parse::<Topic>().unwrap_err().to_string(), message, "{text}");
     }
     let long = format!("mx/1/acme/{}.accepts.m", "a".repeat(250));
-    assert_eq!(
-        long.parse::<Topic>(),
-        Err(TopicError::TooLong { found: 270 })
-    );
+    assert_eq!(long.parse::<Topic>(), Err(TopicError::TooLong { found: 270 }));
 }
 
 #[test]
@@ -150,16 +93,10 @@ fn an_internal_topic_that_does_not_fit_is_refused() {
     assert_eq!(path.as_str().len(), 248);
     let topic = Topic::internal(&realm_name("r"), &path).unwrap();
     assert_eq!(topic.as_str().len(), 255);
-    assert_eq!(
-        Topic::internal(&realm_name("rr"), &path),
-        Err(TopicError::TooLong { found: 256 })
-    );
+    assert_eq!(Topic::internal(&realm_name("rr"), &path), Err(TopicError::TooLong { found: 256 }));
     assert_eq!(
         MxPath::new(format!("{}.accepts.m", "a".repeat(239))),
-        Err(PathError::Text(NameProblem::TooLong {
-            max: 248,
-            found: 249
-        }))
+        Err(PathError::Text(NameProblem::TooLong { max: 248, found: 249 }))
     );
     let id = ReplyId([0; 16]);
     assert!(Topic::internal_reply(&realm_name(&"r".repeat(210)), id).is_ok());
@@ -168,13 +105,7 @@ fn an_internal_topic_that_does_not_fit_is_refused() {
 
 #[test]
 fn a_mount_may_hold_dots_where_a_subject_may() {
-    for good in [
-        ".a/c.emits.m",
-        "a./c.emits.m",
-        "a.b/c.emits.m",
-        "./c.emits.m",
-        "-/-.emits.-",
-    ] {
+    for good in [".a/c.emits.m", "a./c.emits.m", "a.b/c.emits.m", "./c.emits.m", "-/-.emits.-"] {
         let path = MxPath::new(good).unwrap();
         assert!(Topic::internal(&realm_name("r"), &path).is_ok(), "{good}");
     }

@@ -13,10 +13,7 @@ fn path() -> impl Strategy<Value = MxPath<'static>> {
     let label = || prop_oneof![4 => "[a-zA-Z0-9_-]{1,8}", 1 => "[!-~¡-ÿ]{1,4}"];
     let plane = prop_oneof![Just("accepts"), Just("emits")];
     (
-        prop::collection::vec(
-            prop_oneof![4 => label().boxed(), 1 => "[a.-]{1,3}".boxed()],
-            0..3,
-        ),
+        prop::collection::vec(prop_oneof![4 => label().boxed(), 1 => "[a.-]{1,3}".boxed()], 0..3),
         prop::collection::vec(label(), 1..4),
         plane,
         label(),

@@ -37,9 +37,7 @@ pub(super) fn realm(text: &str, start: usize) -> Result<(MxRealm<'_>, usize), Ur
         Cow::Borrowed(raw)
     };
     let realm = MxRealm::new(realm).map_err(|error| {
-        UriError::of_name(error.problem, |offset| {
-            start + percent::raw_offset(raw, offset)
-        })
+        UriError::of_name(error.problem, |offset| start + percent::raw_offset(raw, offset))
     })?;
     if end == bytes.len() {
         return Err(UriError::new(UriProblem::Empty, text.len()));

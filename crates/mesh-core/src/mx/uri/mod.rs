@@ -85,10 +85,7 @@ impl<'a> MxUri<'a> {
     /// The URI without a borrow.
     #[must_use]
     pub fn into_owned(self) -> MxUri<'static> {
-        MxUri {
-            realm: self.realm.into_owned(),
-            path: self.path.into_owned(),
-        }
+        MxUri { realm: self.realm.into_owned(), path: self.path.into_owned() }
     }
 }
 

@@ -38,11 +38,7 @@ pub(super) struct Pieces<'t> {
 
 impl<'t> Pieces<'t> {
     pub(super) fn new(uri: &'t str) -> Self {
-        Self {
-            uri,
-            path: String::with_capacity(uri.len()),
-            starts: SmallVec::new(),
-        }
+        Self { uri, path: String::with_capacity(uri.len()), starts: SmallVec::new() }
     }
 
     /// Adds the mounts of `raw`, each with a `/` behind it; `raw` stands at `at` in the URI.

@@ -19,11 +19,7 @@ impl MxUri<'_> {
     }
 
     fn front(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "matrix://{}/",
-            percent::encode(self.realm.as_str(), keeps_in_realm)
-        )?;
+        write!(f, "matrix://{}/", percent::encode(self.realm.as_str(), keeps_in_realm))?;
         for mount in self.path.mounts() {
             match mount {
                 "-" => f.write_str("%2D/")?,

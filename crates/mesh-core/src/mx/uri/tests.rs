@@ -11,19 +11,10 @@ fn refusal(text: &str) -> (UriProblem, usize) {
 fn both_forms_are_the_same_value() {
     for (compact, segmented) in [
         ("matrix://r/a.accepts.m", "matrix://r/-/a/accepts/m"),
-        (
-            "matrix://acme.com/x.y/z/a.b.emits.m",
-            "matrix://acme.com/x.y/z/-/a/b/emits/m",
-        ),
+        ("matrix://acme.com/x.y/z/a.b.emits.m", "matrix://acme.com/x.y/z/-/a/b/emits/m"),
         ("Matrix://r/%2D/-.emits.m", "mAtRiX://r/%2D/-/-/emits/m"),
-        (
-            "matrix://r/-a/b-/--.emits.-",
-            "matrix://r/-a/b-/-/--/emits/-",
-        ),
-        (
-            "matrix://%E6%97%A5/%3f/a%C3%A9.emits.m",
-            "matrix://日/%3F/-/aé/emits/m",
-        ),
+        ("matrix://r/-a/b-/--.emits.-", "matrix://r/-a/b-/-/--/emits/-"),
+        ("matrix://%E6%97%A5/%3f/a%C3%A9.emits.m", "matrix://日/%3F/-/aé/emits/m"),
     ] {
         let a = MxUri::parse(compact).unwrap();
         let b = MxUri::parse(segmented).unwrap();
@@ -43,16 +34,10 @@ fn a_uri_tells_its_parts() {
     assert_eq!(uri.path().plane(), Plane::Emits);
     assert_eq!(uri.path().message(), "m");
     assert_eq!(uri.to_string(), "matrix://Acme.com/x.y/%2D/a.b.emits.m");
-    assert_eq!(
-        uri.segmented().to_string(),
-        "matrix://Acme.com/x.y/%2D/-/a/b/emits/m"
-    );
+    assert_eq!(uri.segmented().to_string(), "matrix://Acme.com/x.y/%2D/-/a/b/emits/m");
     let realm = RealmName::new("a:80@b?c").unwrap();
     let uri = MxUri::new(&realm, uri.path().clone());
-    assert_eq!(
-        uri.to_string(),
-        "matrix://a%3A80%40b%3Fc/x.y/%2D/a.b.emits.m"
-    );
+    assert_eq!(uri.to_string(), "matrix://a%3A80%40b%3Fc/x.y/%2D/a.b.emits.m");
     assert_eq!(MxUri::parse(&uri.to_string()).unwrap(), uri);
 }
 
@@ -121,16 +106,7 @@ fn a_refusal_says_what_and_where() {
         assert_eq!(refusal(text), (problem, offset), "{text}");
     }
     let long = format!("matrix://r/{}.emits.m", "a".repeat(241));
-    assert_eq!(
-        refusal(&long),
-        (
-            TooLong {
-                max: 248,
-                found: 249
-            },
-            11
-        )
-    );
+    assert_eq!(refusal(&long), (TooLong { max: 248, found: 249 }, 11));
 }
 
 #[test]

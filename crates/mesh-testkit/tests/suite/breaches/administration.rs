@@ -13,14 +13,8 @@ pub(super) const BREACHES: &[Breach] = &[
     ("inspect_counts_what_a_consumer_owes", "counts no claims"),
     ("retire_removes_a_consumer", "retires every consumer"),
     ("retire_removes_a_consumer", "retires nobody"),
-    (
-        "retire_of_an_absent_consumer_is_false",
-        "retires what is absent",
-    ),
+    ("retire_of_an_absent_consumer_is_false", "retires what is absent"),
     ("read_finds_a_sequence", "reads the one after"),
-    (
-        "read_finds_the_last_of_a_subject",
-        "reads the first of a subject",
-    ),
+    ("read_finds_the_last_of_a_subject", "reads the first of a subject"),
     ("read_of_nothing_is_none", "reads something for nothing"),
 ];

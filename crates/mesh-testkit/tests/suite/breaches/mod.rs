@@ -15,12 +15,8 @@ use crate::reference::Reference;
 /// A case, and what a broker does that must make it fail.
 type Breach = (&'static str, &'static str);
 
-const BREACHES: &[&[Breach]] = &[
-    transport::BREACHES,
-    streams::BREACHES,
-    requests::BREACHES,
-    administration::BREACHES,
-];
+const BREACHES: &[&[Breach]] =
+    &[transport::BREACHES, streams::BREACHES, requests::BREACHES, administration::BREACHES];
 
 fn breaches() -> impl Iterator<Item = Breach> {
     BREACHES.iter().flat_map(|port| port.iter().copied())
@@ -48,11 +44,7 @@ async fn each_breach_fails_its_case() {
             None => passed.push(format!("{name}: a broker that {breach}")),
         }
     }
-    assert!(
-        passed.is_empty(),
-        "these breaches pass:\n{}",
-        passed.join("\n")
-    );
+    assert!(passed.is_empty(), "these breaches pass:\n{}", passed.join("\n"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,9 +54,7 @@ async fn doing_what_is_not_declared_fails_the_other_half_of_each_case_that_has_o
     for case in suite::cases().filter(Case::has_otherwise) {
         let needed = case.needs().or(case.port());
         let needed = needed.unwrap_or_else(|| panic!("{} has two halves", case.name()));
-        let broken = Reference::honest()
-            .without(needed)
-            .breaking("does what it does not declare");
+        let broken = Reference::honest().without(needed).breaking("does what it does not declare");
         tried.insert(needed);
         match failure(&broken, &case).await {
             Some(why) => println!("{}: without {needed:?}\n    {why}", case.name()),
@@ -122,10 +112,7 @@ async fn a_report_names_what_failed_and_counts() {
     let passed = report.outcome("publish_reaches_every_subscriber");
     assert_eq!(passed, Some(&Outcome::Passed));
     let table = report.to_string();
-    assert!(
-        table.ends_with(&format!("{} failed", failed.len())),
-        "{table}"
-    );
+    assert!(table.ends_with(&format!("{} failed", failed.len())), "{table}");
     let asserted = std::panic::catch_unwind(|| report.assert());
     assert!(asserted.is_err());
 }

@@ -16,13 +16,7 @@ impl State {
         let mut all = Vec::new();
         let mut note = |object: String, field, expected: String, found: String| {
             if expected != found {
-                all.push(Drift {
-                    object,
-                    field,
-                    expected,
-                    found,
-                    mended: mend,
-                });
+                all.push(Drift { object, field, expected, found, mended: mend });
             }
         };
         for spec in topology.streams() {
@@ -110,9 +104,7 @@ impl Administration for Link {
             }
             Position::LastOf(subject) => store.of_subject(subject).next_back(),
         };
-        let found = sequence
-            .and_then(|sequence| store.messages.get(&sequence))
-            .cloned();
+        let found = sequence.and_then(|sequence| store.messages.get(&sequence)).cloned();
         if found.is_none() && state.breaks("reads something for nothing") {
             return Ok(store.messages.values().next().cloned());
         }
@@ -122,17 +114,9 @@ impl Administration for Link {
     async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError> {
         let state = self.broker.lock();
         let nothing = state.breaks("counts nothing");
-        let consumers = state
-            .consumers
-            .keys()
-            .filter(|of| of.stream == stream)
-            .count();
+        let consumers = state.consumers.keys().filter(|of| of.stream == stream).count();
         Ok(state.streams.get(&stream).map(|store| StreamState {
-            messages: if nothing {
-                0
-            } else {
-                store.messages.len() as u64
-            },
+            messages: if nothing { 0 } else { store.messages.len() as u64 },
             bytes: Some(store.bytes()),
             last_sequence: Some(store.last),
             consumers: consumers as u64,
@@ -151,11 +135,8 @@ impl Administration for Link {
         let later = store.messages.range(consumer.cursor + 1..);
         let pending = later.filter(|(_, stored)| consumer.selects(stored.message.subject()));
         let pending = pending.count() as u64;
-        let in_flight = if state.breaks("counts no claims") {
-            0
-        } else {
-            consumer.owed.len() as u64
-        };
+        let in_flight =
+            if state.breaks("counts no claims") { 0 } else { consumer.owed.len() as u64 };
         Ok(Some(ConsumerState { pending, in_flight }))
     }
 
@@ -164,9 +145,7 @@ impl Administration for Link {
         let was_there = state.consumers.contains_key(of);
         let every = state.breaks("retires every consumer");
         let none = state.breaks("retires nobody");
-        state
-            .consumers
-            .retain(|other, _| !every && (none || other != of));
+        state.consumers.retain(|other, _| !every && (none || other != of));
         state.changed();
         Ok(was_there || state.breaks("retires what is absent"))
     }

@@ -59,18 +59,11 @@ impl Consumer {
             DeliverFrom::New => last,
             DeliverFrom::All | DeliverFrom::LastPerSubject => 0,
         };
-        Self {
-            spec,
-            cursor,
-            owed: BTreeMap::new(),
-        }
+        Self { spec, cursor, owed: BTreeMap::new() }
     }
 
     pub fn selects(&self, subject: &Subject) -> bool {
-        self.spec
-            .filters
-            .iter()
-            .any(|filter| filter.matches(subject))
+        self.spec.filters.iter().any(|filter| filter.matches(subject))
     }
 }
 
@@ -98,9 +91,7 @@ impl State {
         if blocks && consumer.owed.values().any(|owed| owed.not_before > now) {
             return None;
         }
-        consumer
-            .owed
-            .retain(|sequence, _| store.messages.contains_key(sequence));
+        consumer.owed.retain(|sequence, _| store.messages.contains_key(sequence));
         let mut due = consumer.owed.iter();
         let due = due.find(|(_, owed)| owed.claim.is_none() && owed.not_before <= now);
         let due = due.map(|(sequence, _)| *sequence);
@@ -109,11 +100,7 @@ impl State {
             let mut later = store.messages.range(consumer.cursor + 1..);
             let chosen = |message: &Message| any || consumer.selects(message.subject());
             let next = later.find(|(_, stored)| chosen(&stored.message));
-            let next = if newest {
-                store.messages.last_key_value()
-            } else {
-                next
-            };
+            let next = if newest { store.messages.last_key_value() } else { next };
             next.map(|(sequence, _)| *sequence).filter(|_| room)
         };
         let sequence = due.or_else(new)?;
@@ -147,12 +134,7 @@ impl State {
             sequence: Some(sequence),
         };
         let message = store.messages.get(&sequence)?.message.clone();
-        Some(Given {
-            message,
-            info,
-            sequence,
-            token,
-        })
+        Some(Given { message, info, sequence, token })
     }
 
     /// The delivery that this claim is for, while the claim lasts.
@@ -162,10 +144,7 @@ impl State {
     }
 
     pub fn extend(&mut self, of: &ConsumerRef, sequence: u64, token: u64) {
-        let wait = self
-            .consumers
-            .get(of)
-            .map(|consumer| consumer.spec.ack_wait);
+        let wait = self.consumers.get(of).map(|consumer| consumer.spec.ack_wait);
         let expires = self.now + wait.unwrap_or_default();
         if let Some(claim) = self.claimed(of, sequence, token) {
             claim.expires = expires;
@@ -216,10 +195,7 @@ impl State {
 
     /// When time alone does something next.
     pub fn next_due(&self) -> Option<Duration> {
-        let owed = self
-            .consumers
-            .values()
-            .flat_map(|consumer| consumer.owed.values());
+        let owed = self.consumers.values().flat_map(|consumer| consumer.owed.values());
         let due = owed.map(|owed| owed.claim.map_or(owed.not_before, |claim| claim.expires));
         due.filter(|due| *due > self.now).min()
     }
@@ -282,17 +258,13 @@ impl State {
             headers.set(name, HeaderValue::new(value).unwrap());
         }
         if let Some(error) = error.filter(|_| !self.breaks("gives no reason")) {
-            headers.set(
-                names::DEAD_ERROR,
-                HeaderValue::new(error.to_owned()).unwrap(),
-            );
+            headers.set(names::DEAD_ERROR, HeaderValue::new(error.to_owned()).unwrap());
         }
         let subject = Subject::new("mesh.events.dead").unwrap();
         let letter = Message::new(subject, original.payload().clone()).with_headers(headers);
         let times = if self.breaks("buries twice") { 2 } else { 1 };
         for _ in 0..times {
-            self.append(letter.clone(), &AppendOptions::default())
-                .unwrap();
+            self.append(letter.clone(), &AppendOptions::default()).unwrap();
         }
     }
 }

@@ -34,12 +34,7 @@ impl Settlement for Claimed {
             self.release();
             return allowed;
         }
-        let Self {
-            broker,
-            of,
-            sequence,
-            token,
-        } = *self;
+        let Self { broker, of, sequence, token } = *self;
         let mut state = broker.lock();
         if state.claimed(&of, sequence, token).is_none() {
             return Ok(());
@@ -161,9 +156,7 @@ impl Reading {
                 return Poll::Pending;
             };
             let clock = Arc::clone(&broker.clock);
-            let timer = self
-                .timer
-                .insert(Box::pin(async move { clock.sleep(due).await }));
+            let timer = self.timer.insert(Box::pin(async move { clock.sleep(due).await }));
             if timer.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
@@ -179,16 +172,13 @@ impl Streams for Link {
         options: AppendOptions,
     ) -> Result<Appended, TransportError> {
         let error = |kind| TransportError::new(kind, Operation::Append);
-        self.broker
-            .needs(Capability::DurableConsumers, Operation::Append)?;
+        self.broker.needs(Capability::DurableConsumers, Operation::Append)?;
         self.open(Operation::Append, "appends after close")?;
         if options.expected_last.is_some() {
-            self.broker
-                .needs(Capability::Sequences, Operation::Append)?;
+            self.broker.needs(Capability::Sequences, Operation::Append)?;
         }
         if options.require_deduplication {
-            self.broker
-                .needs(Capability::Deduplication, Operation::Append)?;
+            self.broker.needs(Capability::Deduplication, Operation::Append)?;
         }
         let message = self.checked(message, Operation::Append)?;
         let mut state = self.broker.lock();
@@ -197,13 +187,10 @@ impl Streams for Link {
             newest && store.takes(message.subject())
         });
         if newest {
-            self.broker
-                .needs(Capability::NewestPerSubject, Operation::Append)?;
+            self.broker.needs(Capability::NewestPerSubject, Operation::Append)?;
         }
         let mut appended = state.append(message, &options).map_err(error)?;
-        appended.sequence = appended
-            .sequence
-            .filter(|_| self.broker.gives(Capability::Sequences));
+        appended.sequence = appended.sequence.filter(|_| self.broker.gives(Capability::Sequences));
         Ok(appended)
     }
 
@@ -212,8 +199,7 @@ impl Streams for Link {
         of: ConsumerRef,
         options: ConsumeOptions,
     ) -> Result<Deliveries, TransportError> {
-        self.broker
-            .needs(Capability::DurableConsumers, Operation::Consume)?;
+        self.broker.needs(Capability::DurableConsumers, Operation::Consume)?;
         self.open(Operation::Consume, "consumes after close")?;
         let mut state = self.broker.lock();
         let found = state.consumers.get(&of);
@@ -232,17 +218,11 @@ impl Streams for Link {
         let mut reading = Reading {
             broker: Arc::clone(&self.broker),
             of,
-            reader: Reader {
-                id,
-                connection: self.id,
-                in_flight: options.in_flight.get(),
-            },
+            reader: Reader { id, connection: self.id, in_flight: options.in_flight.get() },
             options,
             ended: false,
             timer: None,
         };
-        Ok(Deliveries::new(stream::poll_fn(move |context| {
-            reading.poll_next(context)
-        })))
+        Ok(Deliveries::new(stream::poll_fn(move |context| reading.poll_next(context))))
     }
 }

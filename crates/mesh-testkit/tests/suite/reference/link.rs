@@ -28,14 +28,7 @@ impl Link {
         let id = state.id();
         state.principals.insert(id, principal.clone());
         drop(state);
-        Self {
-            broker,
-            id,
-            principal,
-            may,
-            held: Mutex::default(),
-            owed: Mutex::default(),
-        }
+        Self { broker, id, principal, may, held: Mutex::default(), owed: Mutex::default() }
     }
 
     pub fn breaks(&self, rule: &str) -> bool {
@@ -98,9 +91,7 @@ impl Link {
         let denied = TransportError::new(ErrorKind::Denied, operation).about(subject.as_str());
         let of_broker = |reply: &Subject| {
             let text = reply.as_str();
-            ["$JS.ACK.", "_R_.", "$GR."]
-                .iter()
-                .any(|prefix| text.starts_with(prefix))
+            ["$JS.ACK.", "_R_.", "$GR."].iter().any(|prefix| text.starts_with(prefix))
         };
         if message.reply().is_some_and(of_broker) && !self.breaks("takes any broker reply") {
             return Err(denied);
@@ -143,9 +134,7 @@ impl Link {
         if self.breaks("lower-cases header names") {
             let headers = parts.headers.into_iter();
             let lower = |name: HeaderName| HeaderName::new(name.as_str().to_ascii_lowercase());
-            parts.headers = headers
-                .map(|(name, value)| (lower(name).unwrap(), value))
-                .collect();
+            parts.headers = headers.map(|(name, value)| (lower(name).unwrap(), value)).collect();
         }
         if self.breaks("sorts headers") {
             let mut headers: Vec<_> = parts.headers.into_iter().collect();

@@ -61,10 +61,7 @@ impl Link {
             let mut state = guard.0.lock();
             let open = state.breaks("leaves subscriptions open");
             let wrong = state.breaks("ends subscriptions with an error");
-            let found = state
-                .subscriptions
-                .iter_mut()
-                .find(|other| other.id == guard.1);
+            let found = state.subscriptions.iter_mut().find(|other| other.id == guard.1);
             let Some(subscriber) = found else {
                 return Poll::Ready(None);
             };
@@ -150,8 +147,7 @@ impl Transport for Link {
     ) -> Result<(), TransportError> {
         self.open(Operation::Publish, "publishes after close")?;
         if options.require_receiver {
-            self.broker
-                .needs(Capability::ReceiverCheck, Operation::Publish)?;
+            self.broker.needs(Capability::ReceiverCheck, Operation::Publish)?;
         }
         let message = self.checked(message, Operation::Publish)?;
         if self.owed.lock().is_some() {
@@ -160,10 +156,7 @@ impl Transport for Link {
         let required = options.require_receiver && !self.breaks("publishes to nobody")
             || self.breaks("wants a receiver for everything");
         if self.send(message) == 0 && required {
-            return Err(TransportError::new(
-                ErrorKind::NoResponders,
-                Operation::Publish,
-            ));
+            return Err(TransportError::new(ErrorKind::NoResponders, Operation::Publish));
         }
         Ok(())
     }
@@ -175,20 +168,14 @@ impl Transport for Link {
     ) -> Result<Subscription, TransportError> {
         self.open(Operation::Subscribe, "subscribes after close")?;
         if filter.has_wildcard() {
-            self.broker
-                .needs(Capability::Wildcards, Operation::Subscribe)?;
+            self.broker.needs(Capability::Wildcards, Operation::Subscribe)?;
         }
         if options.group.is_some() {
-            self.broker
-                .needs(Capability::QueueGroups, Operation::Subscribe)?;
+            self.broker.needs(Capability::QueueGroups, Operation::Subscribe)?;
         }
         self.may_subscribe(&filter, options.group.as_ref(), Operation::Subscribe)?;
         let buffer = options.buffer.get();
-        Ok(
-            self.listen(filter, options.group, buffer, false, |message, _| {
-                Ok(message)
-            }),
-        )
+        Ok(self.listen(filter, options.group, buffer, false, |message, _| Ok(message)))
     }
 
     async fn flush(&self, _timeout: Duration) -> Result<(), TransportError> {
@@ -207,10 +194,7 @@ impl Transport for Link {
         let mut state = self.broker.lock();
         if !state.closed.insert(self.id) {
             let finished = u64::from(state.breaks("closes twice"));
-            return CloseReport {
-                finished,
-                ..CloseReport::default()
-            };
+            return CloseReport { finished, ..CloseReport::default() };
         }
         for subscriber in &mut state.subscriptions {
             subscriber.ended |= subscriber.connection == self.id;
@@ -221,9 +205,6 @@ impl Transport for Link {
             state.release_all(|claim| claim.connection == self.id)
         };
         state.changed();
-        CloseReport {
-            released,
-            ..CloseReport::default()
-        }
+        CloseReport { released, ..CloseReport::default() }
     }
 }

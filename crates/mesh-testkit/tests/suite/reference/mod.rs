@@ -40,19 +40,11 @@ pub struct Reference {
 impl Reference {
     /// With every capability.
     pub fn honest() -> Self {
-        Self {
-            capabilities: Capability::ALL.into(),
-            breach: None,
-            real_time: false,
-        }
+        Self { capabilities: Capability::ALL.into(), breach: None, real_time: false }
     }
 
     pub fn with(capabilities: &[Capability]) -> Self {
-        Self {
-            capabilities: capabilities.into(),
-            breach: None,
-            real_time: false,
-        }
+        Self { capabilities: capabilities.into(), breach: None, real_time: false }
     }
 
     pub fn without(mut self, capability: Capability) -> Self {
@@ -89,19 +81,13 @@ impl Harness for Reference {
             return Err("the port is taken".into());
         }
         let manual = ManualClock::new();
-        let clock: Arc<dyn Clock> = if self.real_time {
-            Arc::new(SystemClock::new())
-        } else {
-            Arc::new(manual.clone())
-        };
+        let clock: Arc<dyn Clock> =
+            if self.real_time { Arc::new(SystemClock::new()) } else { Arc::new(manual.clone()) };
         let mut declared = self.capabilities.clone();
         if self.breach == Some("declares less than it promised") {
             declared.pop();
         }
-        let limits = Limits {
-            max_payload: 64 * 1024,
-            max_header_bytes: 8 * 1024,
-        };
+        let limits = Limits { max_payload: 64 * 1024, max_header_bytes: 8 * 1024 };
         let broker = Arc::new(Broker {
             capabilities: Capabilities::new(limits, declared),
             fewer: Capabilities::new(limits, []),

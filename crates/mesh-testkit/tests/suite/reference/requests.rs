@@ -26,11 +26,8 @@ struct Reply {
 impl Answer for Reply {
     async fn send(self: Box<Self>, headers: Headers, payload: Bytes) -> Result<(), TransportError> {
         let Some(to) = self.to else { return Ok(()) };
-        let headers = if self.link.breaks("answers without headers") {
-            Headers::default()
-        } else {
-            headers
-        };
+        let headers =
+            if self.link.breaks("answers without headers") { Headers::default() } else { headers };
         let answer = Message::new(to, payload).with_headers(headers);
         let answer = self.link.checked(answer, Operation::Answer)?;
         self.link.broker.lock().deliver(&answer, self.link.id);
@@ -100,10 +97,7 @@ impl Link {
         } else {
             caller
         };
-        let answer = Reply {
-            link: self.again(),
-            to: message.reply().cloned(),
-        };
+        let answer = Reply { link: self.again(), to: message.reply().cloned() };
         Ok(Call::new(message, caller, Box::new(answer)))
     }
 }
@@ -127,8 +121,7 @@ impl Requests for Link {
         message: Message,
         timeout: Duration,
     ) -> Result<Message, TransportError> {
-        self.broker
-            .needs(Capability::Requests, Operation::Request)?;
+        self.broker.needs(Capability::Requests, Operation::Request)?;
         self.open(Operation::Request, "requests after close")?;
         if message.reply().is_some() && !self.breaks("takes a reply address of the caller") {
             return Err(Self::error(ErrorKind::Invalid));
@@ -141,10 +134,7 @@ impl Requests for Link {
         }
         let mut answers: Incoming<Message> =
             self.listen(place, None, 1, false, |message, _| Ok(message));
-        let asked = self
-            .broker
-            .lock()
-            .deliver(&message.with_reply(reply), self.id);
+        let asked = self.broker.lock().deliver(&message.with_reply(reply), self.id);
         if asked == 0 && self.breaks("says timed out for nobody") {
             return Err(Self::error(ErrorKind::TimedOut));
         }
@@ -154,11 +144,7 @@ impl Requests for Link {
         if self.breaks("times out at once") {
             return Err(Self::error(ErrorKind::TimedOut));
         }
-        let timeout = if self.breaks("never times out") {
-            Duration::MAX
-        } else {
-            timeout
-        };
+        let timeout = if self.breaks("never times out") { Duration::MAX } else { timeout };
         tokio::select! {
             biased;
             answer = answers.next() => match answer {
@@ -174,11 +160,9 @@ impl Requests for Link {
         self.open(Operation::Serve, "serves after close")?;
         self.may_subscribe(&filter, Some(&group), Operation::Serve)?;
         let link = self.again();
-        Ok(
-            self.listen(filter, Some(group), 1024, true, move |message, from| {
-                let caller = link.broker.lock().principals.get(&from).cloned();
-                link.call(message, caller)
-            }),
-        )
+        Ok(self.listen(filter, Some(group), 1024, true, move |message, from| {
+            let caller = link.broker.lock().principals.get(&from).cloned();
+            link.call(message, caller)
+        }))
     }
 }

@@ -144,11 +144,7 @@ impl State {
                 Some(group) => groups.entry(group.to_string()).or_default().push(index),
             }
         }
-        chosen.extend(
-            groups
-                .values()
-                .map(|members| members[self.published % members.len()]),
-        );
+        chosen.extend(groups.values().map(|members| members[self.published % members.len()]));
         let full = |index: &usize| self.subscriptions[*index].is_full();
         if self.breaks("lets a slow reader hold up others") && chosen.iter().any(full) {
             return chosen.len();

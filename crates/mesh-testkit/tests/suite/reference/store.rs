@@ -26,26 +26,15 @@ fn size(message: &Message) -> u64 {
 
 impl Store {
     pub fn new(spec: StreamSpec) -> Self {
-        Self {
-            spec,
-            messages: BTreeMap::new(),
-            last: 0,
-            ids: BTreeMap::new(),
-        }
+        Self { spec, messages: BTreeMap::new(), last: 0, ids: BTreeMap::new() }
     }
 
     pub fn takes(&self, subject: &Subject) -> bool {
-        self.spec
-            .subjects
-            .iter()
-            .any(|filter| filter.matches(subject))
+        self.spec.subjects.iter().any(|filter| filter.matches(subject))
     }
 
     pub fn bytes(&self) -> u64 {
-        self.messages
-            .values()
-            .map(|stored| size(&stored.message))
-            .sum()
+        self.messages.values().map(|stored| size(&stored.message)).sum()
     }
 
     pub fn of_subject(&self, subject: &Subject) -> impl DoubleEndedIterator<Item = u64> {
@@ -80,9 +69,7 @@ impl State {
         for spec in topology.consumers() {
             if let Some(store) = self.streams.get(&spec.reference.stream) {
                 let missing = Consumer::new(spec.clone(), store.last);
-                self.consumers
-                    .entry(spec.reference.clone())
-                    .or_insert(missing);
+                self.consumers.entry(spec.reference.clone()).or_insert(missing);
             }
         }
     }
@@ -92,10 +79,7 @@ impl State {
         message: Message,
         options: &AppendOptions,
     ) -> Result<Appended, ErrorKind> {
-        let found = self
-            .streams
-            .values()
-            .find(|store| store.takes(message.subject()));
+        let found = self.streams.values().find(|store| store.takes(message.subject()));
         let Some(name) = found.map(|store| store.spec.name) else {
             if self.breaks("swallows what no stream takes") {
                 return Ok(appended(StreamName::Events, 0, false));
@@ -111,9 +95,7 @@ impl State {
             return Ok(appended(name, shown, true));
         }
         let last = self.last_expected(name, message.subject());
-        let expects = options
-            .expected_last
-            .is_some_and(|expected| expected != last);
+        let expects = options.expected_last.is_some_and(|expected| expected != last);
         if expects && !self.breaks("expects nothing") {
             return Err(ErrorKind::Conflict);
         }
@@ -162,9 +144,7 @@ impl State {
         }
         if store.spec.retention == Retention::NewestPerSubject {
             let old: Vec<_> = store.of_subject(message.subject()).collect();
-            store
-                .messages
-                .retain(|sequence, _| keeps_old || !old.contains(sequence));
+            store.messages.retain(|sequence, _| keeps_old || !old.contains(sequence));
             return Ok(());
         }
         while store.is_full(message, ignores) {
@@ -198,11 +178,7 @@ impl State {
         if let Some(id) = &options.id {
             store.ids.insert(id.to_string(), (sequence, now));
         }
-        let stored = Stored {
-            sequence,
-            time: wall,
-            message,
-        };
+        let stored = Stored { sequence, time: wall, message };
         if !(forgets && sequence == 1) {
             store.messages.insert(sequence, stored);
         }
@@ -212,9 +188,5 @@ impl State {
 }
 
 fn appended(stream: StreamName, sequence: u64, duplicate: bool) -> Appended {
-    Appended {
-        stream,
-        sequence: Some(sequence),
-        duplicate,
-    }
+    Appended { stream, sequence: Some(sequence), duplicate }
 }

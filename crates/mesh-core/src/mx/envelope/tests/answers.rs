@@ -16,11 +16,7 @@ fn only_requests_are_answered() {
             command(r#","correlationId":"c","replyTo":{"realm":"shop","path":"b.accepts.r"}"#)
                 .replace("Cmd", kind);
         let envelope = read(&text).into_envelope(&local()).unwrap();
-        assert_eq!(
-            AnswerRoute::of(&envelope, Profile::MxEnv1).is_some(),
-            answered,
-            "{kind}"
-        );
+        assert_eq!(AnswerRoute::of(&envelope, Profile::MxEnv1).is_some(), answered, "{kind}");
     }
     // MXENV/1 needs a path to answer to.
     let text = command("");
@@ -41,9 +37,8 @@ fn an_answer_goes_back_in_the_profile_of_its_request() {
             .map(|bytes| String::from_utf8(bytes).unwrap());
         (route.realm().to_string(), ok, failed)
     };
-    let (realm, ok, failed) = answers(&command(
-        r#","traceId":"t","replyTo":{"realm":"shop","path":"b.accepts.r"}"#,
-    ));
+    let (realm, ok, failed) =
+        answers(&command(r#","traceId":"t","replyTo":{"realm":"shop","path":"b.accepts.r"}"#));
     assert_eq!(realm, "shop");
     let rest = concat!(
         r#""to":{"realm":"shop","path":"b.accepts.r"},"from":{"realm":"acme.com","path":"a.accepts.m"},"#,
@@ -72,10 +67,7 @@ fn an_answer_goes_back_in_the_profile_of_its_request() {
             r#"{{"correlationId":"c1","ok":false,"fromRealm":"acme.com",{error},"timestamp":9}}"#
         )
     );
-    assert_eq!(
-        read(&failed).as_answer().unwrap().outcome,
-        Err(fault.clone())
-    );
+    assert_eq!(read(&failed).as_answer().unwrap().outcome, Err(fault.clone()));
 }
 
 #[test]
@@ -83,17 +75,9 @@ fn what_answers_nothing_is_no_answer() {
     assert_eq!(read(&command("")).as_answer(), None);
     assert_eq!(read(&command("").replace("Cmd", "Nack")).as_answer(), None);
     let answer = |text: &str| {
-        read(text)
-            .as_answer()
-            .unwrap()
-            .outcome
-            .map(|b| b.to_string())
-            .map_err(Fault::into_owned)
+        read(text).as_answer().unwrap().outcome.map(|b| b.to_string()).map_err(Fault::into_owned)
     };
-    assert_eq!(
-        answer(r#"{"ok":true,"correlationId":"c"}"#),
-        Ok("null".into())
-    );
+    assert_eq!(answer(r#"{"ok":true,"correlationId":"c"}"#), Ok("null".into()));
     let vague = Fault::edge(EdgeCode::HandlerError, "refused without a reason");
     assert_eq!(answer(r#"{"ok":false,"correlationId":"c"}"#), Err(vague));
 }

@@ -7,27 +7,16 @@ fn hops_and_expiry_never_turn_into_each_other() {
     let mut envelope = read(text).into_envelope(&local()).unwrap();
     assert_eq!((envelope.ttl, envelope.ttl_ms), (None, Some(6)));
     let no_place = |field, profile| Err(EncodeError::NoPlace { field, profile });
-    assert_eq!(
-        Profile::MxEnv1.encode(&envelope),
-        no_place("ttlMs", Profile::MxEnv1)
-    );
+    assert_eq!(Profile::MxEnv1.encode(&envelope), no_place("ttlMs", Profile::MxEnv1));
     envelope.ttl_ms = None;
     envelope.ttl = Some(8);
     assert!(Profile::MxEnv1.encode(&envelope).is_ok());
-    assert_eq!(
-        Profile::Legacy.encode(&envelope),
-        no_place("ttl", Profile::Legacy)
-    );
+    assert_eq!(Profile::Legacy.encode(&envelope), no_place("ttl", Profile::Legacy));
 
     let text = command(r#","ttlMs":6,"correlationId":"c""#);
-    let Decoded::MxEnv(envelope) = read(&text) else {
-        panic!("MXENV/1")
-    };
+    let Decoded::MxEnv(envelope) = read(&text) else { panic!("MXENV/1") };
     assert_eq!((envelope.ttl, envelope.ttl_ms), (None, None));
-    assert_eq!(
-        Profile::Legacy.encode(&envelope),
-        no_place("unknown field", Profile::Legacy)
-    );
+    assert_eq!(Profile::Legacy.encode(&envelope), no_place("unknown field", Profile::Legacy));
 }
 
 #[test]
@@ -51,9 +40,7 @@ fn a_legacy_request_becomes_an_envelope_and_back() {
     assert_eq!(event.kind, MsgType::Evt);
     assert!(Profile::Legacy.encode(&event).is_ok());
     // What would be read as something else is not written.
-    let kind = Err(EncodeError::Kind {
-        profile: Profile::Legacy,
-    });
+    let kind = Err(EncodeError::Kind { profile: Profile::Legacy });
     event.kind = MsgType::Cmd;
     assert_eq!(Profile::Legacy.encode(&event), kind);
     event.kind = MsgType::Sub;
@@ -70,15 +57,10 @@ fn a_field_of_another_profile_is_never_written_beside_ones_own() {
     let envelope = read(text).into_envelope(&local()).unwrap();
     assert_eq!(
         Profile::MxEnv1.encode(&envelope),
-        Err(EncodeError::NoPlace {
-            field: "unknown field",
-            profile: Profile::MxEnv1
-        })
+        Err(EncodeError::NoPlace { field: "unknown field", profile: Profile::MxEnv1 })
     );
     let text = command(r#","correlationId":"c","toPath":"b.accepts.m""#).replace("Cmd", "Result");
-    let Decoded::MxEnv(result) = read(&text) else {
-        panic!("MXENV/1")
-    };
+    let Decoded::MxEnv(result) = read(&text) else { panic!("MXENV/1") };
     assert!(Profile::MxEnv1.encode(&result).is_ok());
     assert!(Profile::Legacy.encode(&result).is_err());
 }
@@ -94,8 +76,5 @@ fn the_replay_key_is_the_message_id_or_else_the_correlation_id() {
     let with_id = r#"{"fromRealm":"s","toPath":"a.emits.m","correlationId":"c","msgId":"m"}"#;
     assert_eq!(key(legacy), ("s".into(), "c".into()));
     assert_eq!(key(with_id), ("s".into(), "m".into()));
-    assert_eq!(
-        key(&command(r#","correlationId":"c""#)),
-        ("shop".into(), "m1".into())
-    );
+    assert_eq!(key(&command(r#","correlationId":"c""#)), ("shop".into(), "m1".into()));
 }

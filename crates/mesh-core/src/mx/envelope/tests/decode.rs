@@ -52,18 +52,12 @@ fn the_profile_is_told_by_shape() {
         (format!("{{{event}}}"), "event"),
         (format!(r#"{{{event},"replyToRealm":null}}"#), "event"),
         (format!(r#"{{{event},"replyToRealm":"s"}}"#), "request"),
-        (
-            format!(r#"{{{event},"replyToPath":"a.accepts.r"}}"#),
-            "request",
-        ),
+        (format!(r#"{{{event},"replyToPath":"a.accepts.r"}}"#), "request"),
         (r#"{"ok":true,"correlationId":"c"}"#.into(), "reply"),
         (r#"{"ok":1,"correlationId":"c"}"#.into(), "none"),
         (r#"{"ok":true}"#.into(), "none"),
         (r#"{"toPath":"a.accepts.m"}"#.into(), "none"),
-        (
-            r#"{"toPath":7,"fromRealm":"s","ok":true,"correlationId":"c"}"#.into(),
-            "none",
-        ),
+        (r#"{"toPath":7,"fromRealm":"s","ok":true,"correlationId":"c"}"#.into(), "none"),
         ("{}".into(), "none"),
         ("[]".into(), "none"),
         ("7".into(), "none"),
@@ -94,11 +88,7 @@ fn a_body_has_other_names_in_legacy_and_only_one_of_them_at_once() {
 #[test]
 fn a_key_that_comes_twice_in_the_envelopes_own_objects_is_refused() {
     let twice = |text: &str, at, field| assert_refused(text, at, field, "duplicate key");
-    twice(
-        r#"{"msgType":"Evt","msgType":"Cmd"}"#,
-        "\"msgType",
-        "envelope",
-    );
+    twice(r#"{"msgType":"Evt","msgType":"Cmd"}"#, "\"msgType", "envelope");
     twice(&command(r#","x9":1,"x9":2"#), "\"x9", "envelope");
     twice(&command(r#","x9":1,"\u00789":2"#), "\"\\u00789", "envelope");
     let from = command("").replace("\"shop\"", "\"shop\",\"realm\":\"x\"");
@@ -107,16 +97,8 @@ fn a_key_that_comes_twice_in_the_envelopes_own_objects_is_refused() {
     twice(&to, "\"p\\u", "to");
     let reply_to = command(r#","replyTo":{"realm":"a","path":"a.accepts.m","y":1,"y":2}"#);
     twice(&reply_to, "\"y", "replyTo");
-    twice(
-        &command(r#","error":{"code":"a","code":"b"}"#),
-        "\"code",
-        "error",
-    );
-    twice(
-        &command(r#","principal":{"sub":"a","sub":"b"}"#),
-        "\"sub",
-        "principal",
-    );
+    twice(&command(r#","error":{"code":"a","code":"b"}"#), "\"code", "error");
+    twice(&command(r#","principal":{"sub":"a","sub":"b"}"#), "\"sub", "principal");
     assert!(decode(command(r#","body":{"a":1,"a":2}"#).as_bytes(), MAX).is_ok());
 }
 
@@ -129,19 +111,9 @@ fn a_field_that_is_wrong_is_named_with_its_offset() {
         (with("\"m1\"", "77"), "77", "msgId", "not a string"),
         (with("\"m1\"", "\"\""), "\"\"", "msgId", "empty"),
         (with("msgId", "msgid"), "{\"msgType", "msgId", "missing"),
-        (
-            with(r#""path":"a.accepts.m""#, r#""p":1"#),
-            r#"{"realm":"acme"#,
-            "to.path",
-            "missing",
-        ),
+        (with(r#""path":"a.accepts.m""#, r#""p":1"#), r#"{"realm":"acme"#, "to.path", "missing"),
         (with(r#""realm":"shop""#, ""), "{}", "from.realm", "missing"),
-        (
-            with(r#"{"realm":"shop"}"#, "\"shop\""),
-            "\"shop",
-            "from",
-            "not an object",
-        ),
+        (with(r#"{"realm":"shop"}"#, "\"shop\""), "\"shop", "from", "not an object"),
         (
             with("a.accepts.m", "a.accepts.>"),
             "\"a.accepts",
@@ -154,51 +126,16 @@ fn a_field_that_is_wrong_is_named_with_its_offset() {
             "to.realm",
             "realm: character '*' at offset 0 is not allowed",
         ),
-        (
-            command(r#","replyTo":{"realm":"x"}"#),
-            r#"{"realm":"x""#,
-            "replyTo.path",
-            "missing",
-        ),
+        (command(r#","replyTo":{"realm":"x"}"#), r#"{"realm":"x""#, "replyTo.path", "missing"),
         (command(r#","ttl":-1"#), "-1", "ttl", "not a whole number"),
         (command(r#","ttl":1.5"#), "1.5", "ttl", "not a whole number"),
-        (
-            command(r#","timestamp":"99""#),
-            "\"99",
-            "timestamp",
-            "not a whole number",
-        ),
+        (command(r#","timestamp":"99""#), "\"99", "timestamp", "not a whole number"),
         (command(r#","error":{}"#), "{}", "error.code", "missing"),
-        (
-            command(" trailing"),
-            "trailing",
-            "envelope",
-            "unexpected character",
-        ),
-        (
-            format!("{plain} x"),
-            "x",
-            "envelope",
-            "text after the value",
-        ),
-        (
-            format!("\u{feff}{plain}"),
-            "\u{feff}",
-            "envelope",
-            "byte-order mark",
-        ),
-        (
-            command(r#","body":"\ud800""#),
-            "\\ud800",
-            "envelope",
-            "lone surrogate",
-        ),
-        (
-            command(r#","body":NaN"#),
-            "NaN",
-            "envelope",
-            "number that is not finite",
-        ),
+        (command(" trailing"), "trailing", "envelope", "unexpected character"),
+        (format!("{plain} x"), "x", "envelope", "text after the value"),
+        (format!("\u{feff}{plain}"), "\u{feff}", "envelope", "byte-order mark"),
+        (command(r#","body":"\ud800""#), "\\ud800", "envelope", "lone surrogate"),
+        (command(r#","body":NaN"#), "NaN", "envelope", "number that is not finite"),
     ] {
         assert_refused(&text, at, field, reason);
     }

@@ -26,12 +26,7 @@ fn any_envelope() -> impl Strategy<Value = Envelope<'static>> {
         MsgType::Unsub,
         MsgType::Nack,
     ]);
-    let ends = (
-        realm.clone(),
-        path.clone(),
-        realm.clone(),
-        prop::option::of(path.clone()),
-    );
+    let ends = (realm.clone(), path.clone(), realm.clone(), prop::option::of(path.clone()));
     let more = (
         prop::option::of((realm, path)),
         text(),
