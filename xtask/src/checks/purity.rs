@@ -16,7 +16,9 @@ pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
     let tree = tree::Tree::new(&workspace.metadata()?)?;
     let mut found = tree.banned_below(PURE)?;
     found.extend(tree.outward_arrows());
-    let files = super::lines::sources_below(&workspace.root().join("crates/mesh-core/src"))?;
+    let mut files = super::lines::sources_below(&workspace.root().join("crates/mesh-core/src"))?;
+    // A test may start a thread to see that a lock holds.
+    files.retain(|(file, _)| !is_test(file));
     for (file, text) in &files {
         let name = file.strip_prefix(workspace.root()).unwrap_or(file);
         for (line, call) in sources::impure_calls(text) {
@@ -32,4 +34,9 @@ pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
         files.len()
     );
     Ok(())
+}
+
+fn is_test(file: &std::path::Path) -> bool {
+    file.file_name().is_some_and(|name| name == "tests.rs")
+        || file.components().any(|part| part.as_os_str() == "tests")
 }

@@ -1,0 +1,10 @@
+//! The README shows the quickstart that CI runs, to the letter.
+
+#[test]
+fn the_readmes_quickstart_is_the_example() {
+    let readme = include_str!("../../README.md");
+    let example = include_str!("../../examples/examples/quickstart.rs");
+    let start = example.find("use mesh_core").unwrap();
+    let code = format!("```rust\n{}```\n", &example[start..]);
+    assert!(readme.contains(&code), "copy examples/examples/quickstart.rs into README.md");
+}
