@@ -30,7 +30,7 @@ pub use limits::{Quota, RateLimits};
 /// - A realm's name is a claim, and an attacker invents as many as it likes. The table of realms
 ///   has a fixed number of places; where all are taken by buckets that have not refilled, a new
 ///   realm is refused. [Listed](RateLimits::listed) realms have buckets of their own beside it.
-/// - No check allocates.
+/// - A check that passes allocates nothing; a refusal makes the text of its answer.
 pub struct Rate {
     clock: PassedIn,
     secret: HashSecret,

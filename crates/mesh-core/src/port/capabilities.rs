@@ -61,8 +61,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1 MiB of payload and 32 KiB of headers: what a nats-server takes unless told otherwise,
-    /// with room for its own headers.
+    /// 1 MiB of payload and 32 KiB of headers. A nats-server counts both together against its one
+    /// limit, 1 MiB unless told otherwise: its adapter takes the headers' share off the payload's.
     fn default() -> Self {
         Self { max_payload: 1024 * 1024, max_header_bytes: 32 * 1024 }
     }

@@ -32,8 +32,6 @@ pub mod codes {
     pub const PANICKED: &str = "MESH.HANDLER_PANICKED";
     /// The handler failed without a code of its own.
     pub const FAILED: &str = "MESH.HANDLER_FAILED";
-    /// The server is shutting down and did not start on the call.
-    pub const CLOSING: &str = "MESH.CLOSING";
 }
 
 /// A tool that was reached and says no: a code for programs, a message for people, and perhaps
