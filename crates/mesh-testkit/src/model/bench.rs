@@ -25,8 +25,9 @@ pub(super) struct Bench {
     pub(super) controller: Connection,
     pub(super) readers: Vec<Reader>,
     pub(super) held: Vec<Held>,
-    /// Deliveries whose claim is over. They are kept: what a late settlement does is not promised.
-    stale: Vec<Delivery>,
+    /// Deliveries whose claim is over. They are kept: what a late settlement does is not promised,
+    /// nor whether they still count as in flight on their reader.
+    pub(super) stale: Vec<Held>,
     next_reader: u64,
     appended: u64,
     pub(super) buries: bool,
@@ -193,9 +194,9 @@ impl Bench {
         let report = self.scene.close(&reader.connection).await?;
         ensure_eq!(report.released, its.len() as u64, "released by the close");
         for held in its {
-            let (consumer, sequence) = (held.consumer, held.sequence);
-            self.stale.push(held.delivery);
-            self.model.give_back(consumer, sequence, Duration::ZERO);
+            self.model
+                .give_back(held.consumer, held.sequence, Duration::ZERO);
+            self.stale.push(held);
         }
         self.attach(reader.consumer).await
     }
@@ -225,7 +226,7 @@ impl Bench {
             for (consumer, sequence) in self.model.move_to(next) {
                 let of = |held: &Held| held.consumer == consumer && held.sequence == sequence;
                 if let Some(index) = self.held.iter().position(of) {
-                    self.stale.push(self.held.remove(index).delivery);
+                    self.stale.push(self.held.remove(index));
                 }
             }
             self.drain().await?;
@@ -256,7 +257,7 @@ impl Bench {
         let (its, others) = held.into_iter().partition(|held| held.consumer == consumer);
         self.held = others;
         let its: Vec<Held> = its;
-        self.stale.extend(its.into_iter().map(|held| held.delivery));
+        self.stale.extend(its);
         Ok(())
     }
 }
