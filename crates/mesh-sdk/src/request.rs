@@ -1,9 +1,9 @@
 use std::time::Duration;
 
+use mesh_core::identity::Responder;
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Message, names};
 use mesh_core::name::{ModuleName, NameError, ToolName};
-use mesh_core::port::Responder;
 use mesh_core::tool::ToolFailure;
 use mesh_core::topology::MeshSubject;
 use serde::Serialize;

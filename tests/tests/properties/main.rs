@@ -21,9 +21,5 @@ use proptest::test_runner::Config;
 /// failed once becomes a test of its own.
 fn cases(count: u32) -> Config {
     let usual = Config::default();
-    Config {
-        cases: usual.cases.max(count),
-        failure_persistence: None,
-        ..usual
-    }
+    Config { cases: usual.cases.max(count), failure_persistence: None, ..usual }
 }

@@ -11,20 +11,13 @@ use crate::cases;
 
 fn texts(table: &Table, key: &str) -> Vec<String> {
     let items = table.get(key).and_then(Value::as_array);
-    let items = items
-        .into_iter()
-        .flatten()
-        .map(|item| item.as_str().unwrap());
+    let items = items.into_iter().flatten().map(|item| item.as_str().unwrap());
     items.map(str::to_owned).collect()
 }
 
 fn tables<'t>(table: &'t Table, key: &str) -> Vec<&'t Table> {
     let items = table.get(key).and_then(Value::as_array);
-    items
-        .into_iter()
-        .flatten()
-        .map(|item| item.as_table().unwrap())
-        .collect()
+    items.into_iter().flatten().map(|item| item.as_table().unwrap()).collect()
 }
 
 fn shown<T: ToString>(items: &[T]) -> Vec<String> {

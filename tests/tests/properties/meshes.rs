@@ -1,11 +1,13 @@
 //! Whole meshes whose files agree: what their broker holds and what their accounts may do.
 
+use mesh_core::identity::Instance;
 use mesh_core::identity::Principal;
+use mesh_core::identity::Responder;
 use mesh_core::manifest::{AssignedModule, Mesh, Severity, ToolRef};
 use mesh_core::name::{ConsumerName, EventName, ModuleName, ToolName};
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{ConsumerRef, QueueGroup, Responder};
-use mesh_core::provision::{Consumer, GRANT_TOOL, WITHDRAW_TOOL};
+use mesh_core::port::{ConsumerRef, QueueGroup};
+use mesh_core::provision::{GRANT_TOOL, WITHDRAW_TOOL};
 use mesh_core::subject::{Filter, Subject, overlaps};
 use mesh_core::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, StreamName};
 use mesh_testkit::strategies::*;
@@ -13,7 +15,7 @@ use proptest::prelude::*;
 
 use crate::cases;
 
-fn principal_of(instance: &Consumer) -> Principal {
+fn principal_of(instance: &Instance) -> Principal {
     let (node, module) = (instance.node.clone(), instance.module.clone());
     Principal::Module { node, module }
 }
@@ -32,7 +34,7 @@ fn tool_subject(tool: &ToolRef) -> Subject {
     MeshSubject::Tool { module, tool }.to_subject().unwrap()
 }
 
-fn consumer_of(instance: &Consumer) -> ConsumerRef {
+fn consumer_of(instance: &Instance) -> ConsumerRef {
     let name = ConsumerName::of_module(&instance.node, &instance.module);
     ConsumerRef::new(StreamName::Events, name)
 }
@@ -44,10 +46,7 @@ fn events(mesh: &Mesh) -> Vec<(ModuleName, EventName)> {
         let mut events = module.manifest.emits.clone();
         events.push(silent.clone());
         let name = module.manifest.name.clone();
-        events
-            .into_iter()
-            .map(move |event| (name.clone(), event))
-            .collect::<Vec<_>>()
+        events.into_iter().map(move |event| (name.clone(), event)).collect::<Vec<_>>()
     };
     mesh.modules().flat_map(of).collect()
 }
@@ -60,18 +59,13 @@ fn tools(mesh: &Mesh) -> Vec<ToolRef> {
         let others = others.map(|name| ToolName::new(name).unwrap());
         let name = module.manifest.name.clone();
         let all = own.chain(others).collect::<Vec<_>>();
-        all.into_iter()
-            .map(move |tool| ToolRef {
-                module: name.clone(),
-                tool,
-            })
-            .collect::<Vec<_>>()
+        all.into_iter().map(move |tool| ToolRef { module: name.clone(), tool }).collect::<Vec<_>>()
     };
     mesh.modules().flat_map(of).collect()
 }
 
 /// Each module on each of its nodes, with what its account may do.
-fn accounts(mesh: &Mesh) -> Vec<(Consumer, AssignedModule, Permissions)> {
+fn accounts(mesh: &Mesh) -> Vec<(Instance, AssignedModule, Permissions)> {
     let of = |instance: Consumer| {
         let module = mesh.module(&instance.module).unwrap().clone();
         let permissions = mesh.permissions(&principal_of(&instance)).unwrap();
@@ -81,15 +75,10 @@ fn accounts(mesh: &Mesh) -> Vec<(Consumer, AssignedModule, Permissions)> {
 }
 
 /// The other modules, hosts, people and so on whose inboxes are not this one's.
-fn others(mesh: &Mesh, instance: &Consumer) -> Vec<Principal> {
+fn others(mesh: &Mesh, instance: &Instance) -> Vec<Principal> {
     let own = principal_of(instance);
-    let hosts = mesh
-        .nodes()
-        .iter()
-        .map(|node| Principal::Host { node: node.clone() });
-    let people = mesh
-        .people()
-        .map(|(name, _)| Principal::Person { name: name.clone() });
+    let hosts = mesh.nodes().iter().map(|node| Principal::Host { node: node.clone() });
+    let people = mesh.people().map(|(name, _)| Principal::Person { name: name.clone() });
     let controller = [mesh_testkit::fixtures::controller()];
     let modules = mesh.instances().map(|instance| principal_of(&instance));
     let all = modules.chain(hosts).chain(people).chain(controller);
@@ -133,7 +122,7 @@ proptest! {
         let topology = mesh.topology().unwrap();
         for (module, event) in events(&mesh) {
             let subject = event_subject(&module, &event);
-            let consumers: Vec<Consumer> = mesh.consumers_of(&module, &event).collect();
+            let consumers: Vec<Instance> = mesh.consumers_of(&module, &event).collect();
             for instance in mesh.instances() {
                 let consumer = topology.consumer(&consumer_of(&instance));
                 let filters = consumer.map_or(&[][..], |consumer| &consumer.filters);
@@ -201,7 +190,7 @@ proptest! {
     #[test]
     fn a_module_reads_and_settles_its_own_consumer_alone(written in mesh()) {
         let mesh = written.mesh;
-        let instances: Vec<Consumer> = mesh.instances().collect();
+        let instances: Vec<Instance> = mesh.instances().collect();
         for (instance, module, may) in accounts(&mesh) {
             let consumes = !module.manifest.consumes.is_empty();
             for other in &instances {

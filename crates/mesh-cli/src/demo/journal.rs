@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mesh_core::event::EventId;
-use mesh_core::provision::Consumer;
+use mesh_core::identity::Instance;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Handling {
     /// Who handled.
-    pub(crate) at: Consumer,
+    pub(crate) at: Instance,
     /// Which event.
     pub(crate) id: EventId,
     /// Which try, from 1.

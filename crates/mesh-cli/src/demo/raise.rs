@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mesh_core::identity::Instance;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{EventPattern, Mesh, ModuleManifest};
 use mesh_core::name::PersonName;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::Connection;
-use mesh_core::provision::Consumer;
 use mesh_core::tool::ToolFailure;
 use mesh_core::topology::Topology;
 use mesh_sdk::{Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
@@ -26,7 +26,7 @@ pub(crate) struct Raised {
     pub(crate) broken: Option<FlowName>,
     pub(crate) topology: Topology,
     pub(crate) controller: Connection,
-    pub(crate) modules: BTreeMap<Consumer, Broker>,
+    pub(crate) modules: BTreeMap<Instance, Broker>,
     pub(crate) people: BTreeMap<PersonName, Broker>,
     pub(crate) journal: Arc<Journal>,
 }
@@ -97,7 +97,7 @@ fn connect(
 
 async fn subscribe(
     module: &Broker,
-    instance: &Consumer,
+    instance: &Instance,
     manifest: &ModuleManifest,
     broken: Option<FlowName>,
     journal: &Arc<Journal>,
@@ -116,7 +116,7 @@ async fn subscribe(
 
 /// What every handler of the demo does: fails where the event says so, and writes down what it did.
 fn react(
-    at: &Consumer,
+    at: &Instance,
     broken: Option<FlowName>,
     journal: &Journal,
     event: &ReceivedEvent,

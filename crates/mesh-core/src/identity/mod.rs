@@ -1,18 +1,24 @@
 //! Who takes part in a mesh (protocol §4).
 //!
 //! ```
-//! use mesh_core::identity::Principal;
+//! use mesh_core::identity::{Principal, Responder};
 //!
 //! let mail = Principal::Module { node: "n1".parse()?, module: "mail".parse()? };
 //! assert_eq!(mail.inbox_tokens(), ("mail", "n1"));
-//! assert_eq!(mail.responder(), Some("mail"));
+//! assert_eq!(mail.responder(), Some(Responder::Module("mail".parse()?)));
 //! # Ok::<(), mesh_core::name::NameError>(())
 //! ```
+
+mod instance;
+mod responder;
 
 use std::fmt;
 
 use crate::credential::{Credential, EnrolmentToken};
 use crate::name::{InstanceName, ModuleName, NodeName, PersonName, TokenId};
+
+pub use instance::Instance;
+pub use responder::Responder;
 
 /// One who connects to the mesh's broker under an account of its own.
 ///
@@ -78,13 +84,13 @@ impl Principal {
         }
     }
 
-    /// The token that a caller's reply address must hold for this principal to answer there: only
-    /// a module and the controller answer anything.
+    /// Whom a caller's reply address must name for this principal to answer there: only a module and
+    /// the controller answer anything.
     #[must_use]
-    pub fn responder(&self) -> Option<&str> {
+    pub fn responder(&self) -> Option<Responder> {
         match self {
-            Self::Module { module, .. } => Some(module.as_str()),
-            Self::Controller { .. } => Some("controller"),
+            Self::Module { module, .. } => Some(Responder::Module(module.clone())),
+            Self::Controller { .. } => Some(Responder::Controller),
             Self::Host { .. }
             | Self::Builder { .. }
             | Self::Person { .. }

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::{Access, ModuleManifest, Problem, Tool, ToolRef};
+use crate::identity::Instance;
 use crate::identity::Principal;
 use crate::name::{EventName, ModuleName, NodeName, PersonName, ProvisionName};
-use crate::provision::{Consumer, is_reserved_tool};
+use crate::provision::is_reserved_tool;
 
 /// A mesh whose files agree with each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,12 +55,12 @@ impl Mesh {
     }
 
     /// Everything that runs: each module on each of its nodes.
-    pub fn instances(&self) -> impl Iterator<Item = Consumer> {
+    pub fn instances(&self) -> impl Iterator<Item = Instance> {
         self.modules.values().flat_map(|module| {
             module
                 .nodes
                 .iter()
-                .map(|node| Consumer { node: node.clone(), module: module.manifest.name.clone() })
+                .map(|node| Instance { node: node.clone(), module: module.manifest.name.clone() })
         })
     }
 
@@ -68,7 +69,7 @@ impl Mesh {
         &'a self,
         module: &'a ModuleName,
         event: &'a EventName,
-    ) -> impl Iterator<Item = Consumer> + 'a {
+    ) -> impl Iterator<Item = Instance> + 'a {
         self.instances().filter(move |instance| {
             let consumes = |found: &AssignedModule| {
                 let mut patterns = found.manifest.consumes.iter();

@@ -7,8 +7,8 @@ use super::{
     Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Problems,
     Severity, ToolRef,
 };
+use crate::identity::Instance;
 use crate::name::ModuleName;
-use crate::provision::Consumer;
 use crate::subject::MAX_SUBJECT_BYTES;
 
 impl Mesh {
@@ -54,7 +54,7 @@ impl Mesh {
         let all = || self.modules().map(|module| &module.manifest);
         for (index, event) in manifest.emits.iter().enumerate() {
             // A dead letter goes back on `mesh.replay.<node>_<module>.<its module>.<its event>`.
-            let back = |to: Consumer| {
+            let back = |to: Instance| {
                 let fixed = "mesh.replay._..".len() + manifest.name.as_str().len();
                 let consumer = to.node.as_str().len() + to.module.as_str().len();
                 fixed + consumer + event.as_str().len()

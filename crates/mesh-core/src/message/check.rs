@@ -27,6 +27,9 @@ pub enum MessageProblem {
         /// The header's name.
         name: String,
     },
+    /// A reply address on a message that must have a receiver.
+    #[error("a message that must have a receiver brings no reply address")]
+    ReplyAddress,
     /// A header that a broker acts on and an application may not set.
     #[error("header {name:?} belongs to the broker")]
     BrokerHeader {

@@ -2,8 +2,9 @@
 
 use super::{Permissions, Rule, Rules};
 use crate::identity::Principal;
+use crate::identity::Responder;
 use crate::name::{ConsumerName, EventName, ModuleName, NodeName, PersonName, TokenId, ToolName};
-use crate::port::{ConsumerRef, QueueGroup, Responder};
+use crate::port::{ConsumerRef, QueueGroup};
 use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL};
 use crate::subject::{Filter, SubjectError};
 use crate::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName};

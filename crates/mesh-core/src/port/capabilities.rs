@@ -21,17 +21,23 @@ pub enum Capability {
     Sequences,
     /// A channel that keeps the newest message of each subject.
     NewestPerSubject,
+    /// A delivery that stays unsettled for the consumer's `ack_wait` is given to another, unless its
+    /// holder reports progress.
+    ClaimTimeout,
     /// `nak` may ask for a delay.
     DelayedNak,
     /// A delivery that is terminated or tried too often reaches the dead letters by itself.
     DeadLetters,
     /// Each connection has permissions that the broker enforces.
     Permissions,
+    /// The reply address of a call is an inbox that names caller and responder, and the server lets
+    /// nobody else answer there.
+    ScopedReplies,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Wildcards,
         Self::QueueGroups,
         Self::ReceiverCheck,
@@ -40,9 +46,11 @@ impl Capability {
         Self::Deduplication,
         Self::Sequences,
         Self::NewestPerSubject,
+        Self::ClaimTimeout,
         Self::DelayedNak,
         Self::DeadLetters,
         Self::Permissions,
+        Self::ScopedReplies,
     ];
 
     const fn bit(self) -> u16 {

@@ -23,9 +23,13 @@ pub struct Delivery {
 #[expect(clippy::exhaustive_structs, reason = "adapters build it")]
 pub struct DeliveryInfo {
     /// Which try this is, from 1, as the broker counts; never from a header a publisher can set.
+    /// A broker that does not count says at least how many there were.
     pub attempt: u32,
     /// How many tries there are, or no limit.
     pub max_attempts: Option<u32>,
+    /// How long it may stay unsettled before it is given to another
+    /// ([`ClaimTimeout`](super::Capability::ClaimTimeout)): report progress well within.
+    pub ack_wait: Option<Duration>,
     /// The message's number in its stream ([`Sequences`](super::Capability::Sequences)).
     pub sequence: Option<u64>,
 }
@@ -48,7 +52,7 @@ pub enum Verdict {
 /// For adapters: the other end of a [`Delivery`].
 #[async_trait]
 pub trait Settlement: Send + Sync {
-    /// Settles it; returns when the broker has taken note.
+    /// Settles it; returns when that is on its way, before anything this connection sends later.
     async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError>;
 
     /// Says that work goes on: the claim begins anew.

@@ -26,9 +26,10 @@ pub use delivery::{Delivery, DeliveryInfo, Reason, Settlement, Verdict};
 pub use error::{ErrorKind, Operation, TransportError};
 pub use incoming::{Incoming, ReceiveError, RefusalReason};
 pub use options::{
-    AppendOptions, ConsumeOptions, ConsumerRef, PublishOptions, QueueGroup, SubscribeOptions,
+    AppendOptions, ConsumeOptions, ConsumerRef, PublishOptions, QueueGroup, ServeOptions,
+    SubscribeOptions,
 };
-pub use requests::{Answer, Call, Calls, Requests, Responder};
+pub use requests::{Answer, Call, Calls, Requests};
 pub use state::{CloseReport, ConnectionState, ConnectionStates};
 pub use streams::{Appended, Deliveries, Streams};
 pub use transport::{Subscription, Transport};

@@ -3,10 +3,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::message::PublishId;
+use crate::message::{Message, MessageProblem, PublishId};
 use crate::name::{ConsumerName, NameError, NameProblem};
 use crate::subject::Filter;
-use crate::topology::StreamName;
+use crate::topology::{ConsumerRules, StreamName};
 
 /// How a live message is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,20 @@ impl Default for PublishOptions {
     }
 }
 
+impl PublishOptions {
+    /// Checks what every transport refuses alike about `message` published this way, beyond
+    /// [`Message::check`].
+    ///
+    /// # Errors
+    /// [`MessageProblem::ReplyAddress`].
+    pub fn check(&self, message: &Message) -> Result<(), MessageProblem> {
+        if self.require_receiver && message.reply().is_some() {
+            return Err(MessageProblem::ReplyAddress);
+        }
+        Ok(())
+    }
+}
+
 /// How a live subscription is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
@@ -32,11 +46,31 @@ pub struct SubscribeOptions {
     pub group: Option<QueueGroup>,
     /// How many messages may wait for the reader. 1024 unless told.
     pub buffer: NonZeroUsize,
+    /// How long to wait for the broker. 5 s unless told.
+    pub timeout: Duration,
 }
 
 impl Default for SubscribeOptions {
     fn default() -> Self {
-        Self { group: None, buffer: nonzero(1024) }
+        Self { group: None, buffer: nonzero(1024), timeout: Duration::from_secs(5) }
+    }
+}
+
+/// How calls are served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
+pub struct ServeOptions {
+    /// Share the calls with the other members of this group. `serve` unless told.
+    pub group: QueueGroup,
+    /// How many calls may wait for the reader. 1024 unless told.
+    pub buffer: NonZeroUsize,
+    /// How long to wait for the broker. 5 s unless told.
+    pub timeout: Duration,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { group: QueueGroup::serve(), buffer: nonzero(1024), timeout: Duration::from_secs(5) }
     }
 }
 
@@ -76,11 +110,21 @@ pub struct ConsumeOptions {
     pub patterns: Vec<Filter>,
     /// How many deliveries may be unsettled at a time. 50 unless told.
     pub in_flight: NonZeroUsize,
+    /// What the consumer was asserted with, where that is not [`ConsumerRules::of`] its stream: who
+    /// reads a consumer has no right to ask the broker.
+    pub rules: Option<ConsumerRules>,
+    /// How long to wait for the broker. 5 s unless told.
+    pub timeout: Duration,
 }
 
 impl Default for ConsumeOptions {
     fn default() -> Self {
-        Self { patterns: Vec::new(), in_flight: nonzero(50) }
+        Self {
+            patterns: Vec::new(),
+            in_flight: nonzero(50),
+            rules: None,
+            timeout: Duration::from_secs(5),
+        }
     }
 }
 

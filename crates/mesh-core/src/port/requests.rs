@@ -4,35 +4,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{Incoming, QueueGroup, TransportError};
-use crate::identity::Principal;
+use super::{Incoming, ServeOptions, TransportError};
+use crate::identity::{Principal, Responder};
 use crate::message::{Headers, Message};
-use crate::name::ModuleName;
 use crate::subject::Filter;
 
 /// Calls that arrive where one serves.
 pub type Calls = Incoming<Call>;
-
-/// Who may answer: the last fixed token of the reply address (protocol §4).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Responder {
-    /// A module, for its tools.
-    Module(ModuleName),
-    /// The controller, for what a node asks.
-    Controller,
-}
-
-impl Responder {
-    /// The token that names it in a reply address.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Module(module) => module.as_str(),
-            Self::Controller => "controller",
-        }
-    }
-}
 
 /// Questions with one answer.
 #[async_trait]
@@ -44,6 +22,7 @@ pub trait Requests: Send + Sync + fmt::Debug {
     ///   `Unsupported`]
     /// - `request_reply_address_names_caller_and_responder`:
     ///   `_INBOX.<caller>.<its node or name>.<responder>.<random>`, another for each request.
+    ///   \[`ScopedReplies`]
     /// - `request_to_nobody_is_no_responders`: at once, not at the end of the time given.
     /// - `request_without_an_answer_times_out`: not before the time given.
     /// - `request_to_a_denied_subject_is_denied`: at once. \[`Permissions`]
@@ -65,14 +44,16 @@ pub trait Requests: Send + Sync + fmt::Debug {
     /// - `serve_shares_calls_in_its_group`: each call reaches one member.
     /// - `serve_refuses_a_call_without_a_reply_address`: never handed on; told as `Refused`.
     /// - `serve_refuses_a_foreign_reply_address`: one that is not an inbox naming this responder,
-    ///   whatever its look; nothing is sent there; told as `Refused`.
+    ///   whatever its look; nothing is sent there; told as `Refused`. \[`ScopedReplies`]
+    /// - `serve_refuses_an_ask_or_a_grant_from_anothers_inbox`: what a node asks is answered to that
+    ///   node's host, and what only the controller calls to the controller. \[`ScopedReplies`]
     /// - `serve_names_the_caller_where_it_is_proven`: `Call::caller` is the account that asked, or
     ///   nothing; never what a header or the reply address claims.
     /// - `serve_answer_over_the_limit_is_too_large`: told to who answers.
     /// - `serve_to_a_denied_subject_is_denied`. \[`Permissions`]
     /// - `serve_ends_when_dropped`: afterwards requests find nobody.
     /// - `serve_after_close_is_closed`.
-    async fn serve(&self, filter: Filter, group: QueueGroup) -> Result<Calls, TransportError>;
+    async fn serve(&self, filter: Filter, options: ServeOptions) -> Result<Calls, TransportError>;
 }
 
 /// One call, to be answered at most once.

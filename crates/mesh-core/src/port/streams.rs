@@ -63,16 +63,19 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_nak_with_a_delay_waits`: not before the delay; other messages pass meanwhile.
     ///   \[`DelayedNak`, else `Unsupported`]
     /// - `consume_terminate_is_final`: never delivered again.
-    /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed.
+    /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed. \[`ClaimTimeout`]
     /// - `consume_progress_extends_the_claim`: a delivery reported on in time is not given away.
+    ///   \[`ClaimTimeout`]
+    /// - `consume_waiting_burns_no_attempt`: what waits for its reader, in a buffer or on the broker,
+    ///   comes with its first attempt however long it waited. \[`ClaimTimeout`]
     /// - `consume_dropped_deliveries_are_released`: a delivery dropped unsettled comes again.
-    /// - `consume_bounds_what_is_in_flight`: never more than `in_flight` unsettled on a reader; the
-    ///   rest is there for others.
+    /// - `consume_bounds_what_is_in_flight`: never more than `in_flight` handed on and unsettled on
+    ///   a reader.
     /// - `consume_readers_share`: two readers get each message once between them.
     /// - `consume_consumers_are_independent`: each consumer of a stream gets every message.
     /// - `consume_hands_over_when_a_reader_leaves`: what a dropped reader held goes to another.
-    /// - `consume_refuses_what_matches_no_pattern`: told as `Refused`, never handed on, and not
-    ///   acknowledged: its claim is left to run out.
+    /// - `consume_refuses_what_matches_no_pattern`: told as `Refused`, never handed on, and never
+    ///   acknowledged.
     /// - `consume_gives_up_after_the_last_attempt`: after `max_deliver` tries, not delivered again.
     /// - `consume_dead_letters_what_it_gives_up`: appended to the dead letters exactly once, body and
     ///   application headers unchanged, with `x-dead-*` headers that name subject, consumer,

@@ -37,6 +37,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// - `publish_without_subscribers_is_accepted`: nobody listening is no error.
     /// - `publish_requiring_a_receiver_needs_one`: with `require_receiver` and nobody there it is
     ///   `NoResponders`; with somebody it is delivered. \[`ReceiverCheck`, else `Unsupported`]
+    /// - `publish_requiring_a_receiver_brings_no_reply_address`: `Invalid`, since the transport may
+    ///   need one of its own to hear that nobody is there. \[`ReceiverCheck`]
     /// - `publish_at_the_limit_is_delivered`: a payload of exactly `max_payload` bytes arrives.
     /// - `publish_over_the_limit_is_too_large`: one byte more, or headers over their limit, are
     ///   `TooLarge`; nothing is delivered and the connection stays usable.
@@ -83,6 +85,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     ///
     /// - `flush_proves_what_was_sent`: what was published before it, by any task of the connection,
     ///   reaches each live subscription before whatever anyone publishes after it.
+    /// - `flush_proves_what_was_settled`: a delivery settled before it is settled on the broker.
+    ///   \[`DurableConsumers`]
     /// - `flush_after_close_is_closed`.
     async fn flush(&self, timeout: Duration) -> Result<(), TransportError>;
 

@@ -1,65 +1,47 @@
-use std::fmt;
+//! Who asks for a provision, as the requests say it.
 
 use super::{ProvisionError, ProvisionProblem};
+use crate::identity::Instance;
 use crate::json::{Members, Value};
-use crate::name::{ModuleName, NameError, NodeName};
+use crate::name::{NameError, NodeName};
 
-/// Who asks for a provision: a module on a node, always both.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Consumer {
-    /// The node.
-    pub node: NodeName,
-    /// The module.
-    pub module: ModuleName,
+/// Reads `consumer: {node, module}`.
+pub(super) fn read(fields: &Members<'_>) -> Result<Instance, ProvisionError> {
+    const FIELD: &str = "consumer";
+    let Some(value) = fields.value(FIELD) else {
+        return Err(ProvisionError::new(FIELD, ProvisionProblem::Missing));
+    };
+    if !value.text.starts_with('{') {
+        let problem =
+            ProvisionProblem::Expected { what: "an object {node, module}", offset: value.offset };
+        return Err(ProvisionError::new(FIELD, problem));
+    }
+    let parts = fields.object(value).map_err(ProvisionError::json)?;
+    Ok(Instance { node: name(&parts, "node")?, module: name(&parts, "module")? })
 }
 
-impl fmt::Display for Consumer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {}", self.module, self.node)
+/// Reads the shapes that were written before there was one: `consumer` a module's name, the
+/// node in `node` or known from elsewhere; and a node, in `consumer` or `node`, with the module
+/// in `from`. Nothing writes them any more.
+pub(super) fn read_legacy(
+    fields: &Members<'_>,
+    known_node: Option<&NodeName>,
+) -> Result<Instance, ProvisionError> {
+    let is_object = |value: Value<'_>| value.text.starts_with('{');
+    if fields.value("consumer").is_some_and(is_object) {
+        return read(fields);
     }
-}
-
-impl Consumer {
-    /// Reads `consumer: {node, module}`.
-    pub(super) fn read(fields: &Members<'_>) -> Result<Self, ProvisionError> {
-        const FIELD: &str = "consumer";
-        let Some(value) = fields.value(FIELD) else {
-            return Err(ProvisionError::new(FIELD, ProvisionProblem::Missing));
-        };
-        if !value.text.starts_with('{') {
-            let problem = ProvisionProblem::Expected {
-                what: "an object {node, module}",
-                offset: value.offset,
-            };
-            return Err(ProvisionError::new(FIELD, problem));
-        }
-        let parts = fields.object(value).map_err(ProvisionError::json)?;
-        Ok(Self { node: name(&parts, "node")?, module: name(&parts, "module")? })
+    let has = |field| fields.value(field).is_some();
+    if has("from") {
+        // With both, `consumer` would have to be the node too, and `node` says so plainly.
+        let node = if has("node") { "node" } else { "consumer" };
+        return Ok(Instance { node: name(fields, node)?, module: name(fields, "from")? });
     }
-
-    /// Reads the shapes that were written before there was one: `consumer` a module's name, the
-    /// node in `node` or known from elsewhere; and a node, in `consumer` or `node`, with the module
-    /// in `from`. Nothing writes them any more.
-    pub(super) fn read_legacy(
-        fields: &Members<'_>,
-        known_node: Option<&NodeName>,
-    ) -> Result<Self, ProvisionError> {
-        let is_object = |value: Value<'_>| value.text.starts_with('{');
-        if fields.value("consumer").is_some_and(is_object) {
-            return Self::read(fields);
-        }
-        let has = |field| fields.value(field).is_some();
-        if has("from") {
-            // With both, `consumer` would have to be the node too, and `node` says so plainly.
-            let node = if has("node") { "node" } else { "consumer" };
-            return Ok(Self { node: name(fields, node)?, module: name(fields, "from")? });
-        }
-        let node = match known_node {
-            Some(known) if !has("node") => known.clone(),
-            _ => name(fields, "node")?,
-        };
-        Ok(Self { node, module: name(fields, "consumer")? })
-    }
+    let node = match known_node {
+        Some(known) if !has("node") => known.clone(),
+        _ => name(fields, "node")?,
+    };
+    Ok(Instance { node, module: name(fields, "consumer")? })
 }
 
 pub(super) fn name<T>(fields: &Members<'_>, field: &'static str) -> Result<T, ProvisionError>

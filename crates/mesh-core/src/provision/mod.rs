@@ -28,7 +28,6 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use consumer::Consumer;
 pub use error::{ProvisionError, ProvisionProblem};
 pub use granted::Granted;
 pub use request::{GrantRequest, ProvisionKey, WithdrawRequest};

@@ -3,7 +3,8 @@ use std::fmt;
 use bytes::Bytes;
 
 use super::consumer::name;
-use super::{Consumer, ProvisionError, ProvisionProblem};
+use super::{ProvisionError, ProvisionProblem, consumer};
+use crate::identity::Instance;
 use crate::json::{JsonText, Members, ObjectWriter};
 use crate::name::{NodeName, ProvisionName};
 
@@ -13,7 +14,7 @@ pub struct ProvisionKey {
     /// What is provided.
     pub provision: ProvisionName,
     /// To whom.
-    pub consumer: Consumer,
+    pub consumer: Instance,
 }
 
 impl fmt::Display for ProvisionKey {
@@ -55,7 +56,7 @@ impl GrantRequest {
     /// [`ProvisionError`], naming the field and the offset.
     pub fn decode(body: &[u8]) -> Result<Self, ProvisionError> {
         let fields = Members::parse(body).map_err(ProvisionError::json)?;
-        let consumer = Consumer::read(&fields)?;
+        let consumer = consumer::read(&fields)?;
         Self::read(&fields, consumer)
     }
 
@@ -69,11 +70,11 @@ impl GrantRequest {
         known_node: Option<&NodeName>,
     ) -> Result<Self, ProvisionError> {
         let fields = Members::parse(body).map_err(ProvisionError::json)?;
-        let consumer = Consumer::read_legacy(&fields, known_node)?;
+        let consumer = consumer::read_legacy(&fields, known_node)?;
         Self::read(&fields, consumer)
     }
 
-    fn read(fields: &Members<'_>, consumer: Consumer) -> Result<Self, ProvisionError> {
+    fn read(fields: &Members<'_>, consumer: Instance) -> Result<Self, ProvisionError> {
         let contributed = fields.value("contributed").map_or("{}", |value| value.text);
         let contributed = Bytes::copy_from_slice(contributed.as_bytes());
         Self::new(key(fields, consumer)?, JsonText::new(contributed).map_err(ProvisionError::json)?)
@@ -111,7 +112,7 @@ impl WithdrawRequest {
     /// [`ProvisionError`], naming the field and the offset.
     pub fn decode(body: &[u8]) -> Result<Self, ProvisionError> {
         let fields = Members::parse(body).map_err(ProvisionError::json)?;
-        let consumer = Consumer::read(&fields)?;
+        let consumer = consumer::read(&fields)?;
         key(&fields, consumer).map(Self::new)
     }
 
@@ -124,7 +125,7 @@ impl WithdrawRequest {
         known_node: Option<&NodeName>,
     ) -> Result<Self, ProvisionError> {
         let fields = Members::parse(body).map_err(ProvisionError::json)?;
-        let consumer = Consumer::read_legacy(&fields, known_node)?;
+        let consumer = consumer::read_legacy(&fields, known_node)?;
         key(&fields, consumer).map(Self::new)
     }
 
@@ -141,7 +142,7 @@ impl WithdrawRequest {
     }
 }
 
-fn key(fields: &Members<'_>, consumer: Consumer) -> Result<ProvisionKey, ProvisionError> {
+fn key(fields: &Members<'_>, consumer: Instance) -> Result<ProvisionKey, ProvisionError> {
     let provision = name(fields, "provision")?;
     Ok(ProvisionKey { provision, consumer })
 }

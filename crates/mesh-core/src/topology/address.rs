@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use super::StreamName;
+use super::{MeshSubject, StreamName};
 use crate::identity::Principal;
+use crate::identity::Responder;
 use crate::name::ConsumerName;
-use crate::port::{ConsumerRef, Responder};
+use crate::port::ConsumerRef;
+use crate::provision::is_reserved_tool;
 use crate::subject::{Filter, Subject};
 
 /// Why a text is not an address of the kind asked for.
@@ -18,6 +20,9 @@ pub enum AddressError {
     /// A reply address that names another responder.
     #[error("a reply address that names another responder")]
     OtherResponder,
+    /// A reply address of somebody who may not ask this.
+    #[error("a reply address of somebody who may not ask this")]
+    OtherCaller,
     /// Not `$JS.ACK.…` in either form.
     #[error("not an acknowledgement address")]
     NotAnAck,
@@ -80,16 +85,22 @@ impl fmt::Display for Inbox {
 pub struct ReplyAddress(Subject);
 
 impl ReplyAddress {
-    /// Accepts `reply` only if it is an inbox address that names `responder` and nobody's `ack` or
-    /// `echo`. It says nothing about who asks.
+    /// Accepts `reply` only if it is an inbox address that names `responder`, nobody's `ack` or
+    /// `echo`, and of whom the subject `asked` lets ask: what a node asks is answered to that node's
+    /// host, what only the controller calls to the controller. Beyond that it says nothing about who
+    /// asks.
     ///
     /// # Errors
-    /// [`AddressError::NotAReply`] or [`AddressError::OtherResponder`].
-    pub fn check(reply: &Subject, responder: &Responder) -> Result<Self, AddressError> {
+    /// [`AddressError::NotAReply`], [`AddressError::OtherResponder`] or [`AddressError::OtherCaller`].
+    pub fn check(
+        asked: &Subject,
+        reply: &Subject,
+        responder: &Responder,
+    ) -> Result<Self, AddressError> {
         let mut tokens = reply.tokens();
-        let shape = tokens.next() == Some("_INBOX")
-            && tokens.next().is_some_and(is_label)
-            && tokens.next().is_some_and(is_label);
+        let inbox = tokens.next() == Some("_INBOX");
+        let (caller, name) = (tokens.next().unwrap_or(""), tokens.next().unwrap_or(""));
+        let shape = inbox && is_label(caller) && is_label(name);
         let (Some(named), Some(random), None) = (tokens.next(), tokens.next(), tokens.next())
         else {
             return Err(AddressError::NotAReply);
@@ -101,6 +112,16 @@ impl ReplyAddress {
         }
         if named != responder.as_str() {
             return Err(AddressError::OtherResponder);
+        }
+        let may_ask = match MeshSubject::parse(asked) {
+            Ok(MeshSubject::Ask { node, .. }) => caller == "host" && name == node.as_str(),
+            Ok(MeshSubject::Tool { tool, .. }) if is_reserved_tool(tool.as_str()) => {
+                caller == "controller"
+            }
+            _ => true,
+        };
+        if !may_ask {
+            return Err(AddressError::OtherCaller);
         }
         Ok(Self(reply.clone()))
     }

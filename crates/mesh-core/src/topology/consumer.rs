@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::StreamName;
 use crate::port::ConsumerRef;
 use crate::subject::Filter;
 
@@ -11,16 +12,48 @@ pub struct ConsumerSpec {
     pub reference: ConsumerRef,
     /// What it selects: at least one, none inside another.
     pub filters: Vec<Filter>,
+    /// How its deliveries are claimed and tried.
+    pub rules: ConsumerRules,
+    /// Where it begins when it is created.
+    pub deliver_from: DeliverFrom,
+}
+
+/// How a consumer's deliveries are claimed and tried. Whoever reads one may not ask the broker: it goes
+/// by these, which follow from the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "it is data that adapters interpret whole")]
+pub struct ConsumerRules {
     /// How long a delivery may stay unsettled before it is given again.
     pub ack_wait: Duration,
     /// How many tries a message has, or no limit.
     pub max_deliver: Option<u32>,
     /// How many deliveries may be unsettled over all readers.
     pub max_ack_pending: usize,
-    /// Where it begins when it is created.
-    pub deliver_from: DeliverFrom,
     /// Whether its readers form a queue group named like it. Without, there is one reader.
     pub shared: bool,
+}
+
+impl ConsumerRules {
+    /// Those of the protocol (§2): events have five tries and many readers; work and notices are
+    /// claimed one at a time, which keeps their order through a nak with a delay, and have no limit
+    /// of tries, since a store that is away is not the message's fault; declarations have one reader.
+    #[must_use]
+    pub const fn of(stream: StreamName) -> Self {
+        let work = Self {
+            ack_wait: Duration::from_secs(30),
+            max_deliver: None,
+            max_ack_pending: 1,
+            shared: true,
+        };
+        match stream {
+            StreamName::Events => Self { max_deliver: Some(5), max_ack_pending: 1000, ..work },
+            StreamName::Nodes => Self { shared: false, ..work },
+            StreamName::Control
+            | StreamName::Builds
+            | StreamName::EventsDead
+            | StreamName::Advisories => work,
+        }
+    }
 }
 
 /// Where a consumer begins when it is created.

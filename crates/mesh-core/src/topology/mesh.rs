@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{ConsumerSpec, DeliverFrom, Retention, StreamName, StreamSpec};
+use super::{ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName, StreamSpec};
 use crate::name::{ConsumerName, ModuleName, NodeName};
 use crate::port::ConsumerRef;
 use crate::subject::{Filter, SubjectError, normalise};
@@ -43,11 +43,8 @@ impl Topology {
         self.with_consumer(ConsumerSpec {
             reference: ConsumerRef::new(StreamName::Nodes, ConsumerName::of_node(node)),
             filters: vec![Filter::from_checked(format!("mesh.node.{node}.declare"))],
-            ack_wait: Duration::from_secs(30),
-            max_deliver: None,
-            max_ack_pending: 1,
+            rules: ConsumerRules::of(StreamName::Nodes),
             deliver_from: DeliverFrom::LastPerSubject,
-            shared: false,
         })
     }
 
@@ -74,11 +71,8 @@ impl Topology {
         Ok(self.with_consumer(ConsumerSpec {
             reference: ConsumerRef::new(StreamName::Events, name),
             filters,
-            ack_wait: Duration::from_secs(30),
-            max_deliver: Some(5),
-            max_ack_pending: 1000,
+            rules: ConsumerRules::of(StreamName::Events),
             deliver_from: DeliverFrom::New,
-            shared: true,
         }))
     }
 
@@ -196,17 +190,12 @@ const fn stream_subjects(name: StreamName) -> &'static [&'static str] {
     }
 }
 
-/// One claim at a time keeps the order through a nak with delay; no limit of tries, since a store
-/// that is away is not the message's fault.
 fn work_consumer(topology: &Topology, stream: StreamName, name: &str) -> ConsumerSpec {
     let filters = topology.stream(stream).map(|spec| spec.subjects.clone()).unwrap_or_default();
     ConsumerSpec {
         reference: ConsumerRef::new(stream, ConsumerName::fixed(name)),
         filters,
-        ack_wait: Duration::from_secs(30),
-        max_deliver: None,
-        max_ack_pending: 1,
+        rules: ConsumerRules::of(stream),
         deliver_from: DeliverFrom::All,
-        shared: true,
     }
 }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::identity::Principal;
+use crate::identity::Responder;
 use crate::name::{ConsumerName, ModuleName, NodeName};
-use crate::port::{ConsumerRef, Responder};
+use crate::port::ConsumerRef;
 use crate::subject::{Filter, Subject};
 
 fn subject(text: &str) -> Subject {
@@ -135,7 +136,7 @@ fn a_modules_consumer_selects_normalised_filters_and_its_own_replays() {
         filters,
         ["mesh.events.mail.>", "mesh.events.ledger.booked", "mesh.replay.n1_audit.>"]
     );
-    assert_eq!(consumer.max_deliver, Some(5));
+    assert_eq!(consumer.rules.max_deliver, Some(5));
     let none = Topology::new().with_module(&node("n1"), &module("mute"), &[]).unwrap();
     assert_eq!(none, Topology::new());
 }
@@ -144,13 +145,14 @@ fn a_modules_consumer_selects_normalised_filters_and_its_own_replays() {
 fn a_reply_address_names_its_responder_or_is_refused() {
     let caller = Principal::Module { node: node("n1"), module: module("mail") };
     let vault = Responder::Module(module("vault"));
+    let tool = subject("mesh.tools.vault.open");
     let reply = Inbox::of(&caller).reply(&vault, 7);
     assert_eq!(reply.as_str(), "_INBOX.mail.n1.vault.00000000000000000000000000000007");
-    assert!(ReplyAddress::check(&reply, &vault).is_ok());
+    assert!(ReplyAddress::check(&tool, &reply, &vault).is_ok());
     assert!(ReplyAddress::filter(&vault).matches(&reply));
     assert!(Inbox::of(&caller).filter().matches(&reply));
     let other = Responder::Module(module("mail"));
-    assert_eq!(ReplyAddress::check(&reply, &other), Err(AddressError::OtherResponder));
+    assert_eq!(ReplyAddress::check(&tool, &reply, &other), Err(AddressError::OtherResponder));
     for bad in [
         "mesh.node.n2.declare",
         "_INBOX.mail.n1.vault",
@@ -161,13 +163,34 @@ fn a_reply_address_names_its_responder_or_is_refused() {
         "_inbox.mail.n1.vault.00000000000000000000000000000007",
     ] {
         assert_eq!(
-            ReplyAddress::check(&subject(bad), &vault),
+            ReplyAddress::check(&tool, &subject(bad), &vault),
             Err(AddressError::NotAReply),
             "{bad}"
         );
     }
     let ack = Inbox::of(&caller).confirmation(7);
-    assert_eq!(ReplyAddress::check(&ack, &vault), Err(AddressError::NotAReply));
+    assert_eq!(ReplyAddress::check(&tool, &ack, &vault), Err(AddressError::NotAReply));
+}
+
+#[test]
+fn an_ask_is_answered_to_its_node_and_a_grant_to_the_controller() {
+    const RANDOM: &str = "00000000000000000000000000000007";
+    let check = |asked: &str, inbox: &str, responder: &Responder| {
+        let reply = subject(&format!("_INBOX.{inbox}.{}.{RANDOM}", responder.as_str()));
+        ReplyAddress::check(&subject(asked), &reply, responder).map(drop)
+    };
+    let (controller, db) = (Responder::Controller, Responder::Module(module("db")));
+    assert_eq!(check("mesh.ask.n1.status", "host.n1", &controller), Ok(()));
+    for inbox in ["host.n2", "mail.n1", "person.n1"] {
+        let found = check("mesh.ask.n1.status", inbox, &controller);
+        assert_eq!(found, Err(AddressError::OtherCaller), "{inbox}");
+    }
+    for tool in ["provision_grant", "provision_withdraw"] {
+        let asked = format!("mesh.tools.db.{tool}");
+        assert_eq!(check(&asked, "controller.main", &db), Ok(()));
+        assert_eq!(check(&asked, "person.alice", &db), Err(AddressError::OtherCaller));
+    }
+    assert_eq!(check("mesh.tools.db.drop", "person.alice", &db), Ok(()));
 }
 
 #[test]

@@ -57,7 +57,7 @@ async fn a_failing_tool_a_panic_and_a_bad_input_are_answers() {
     assert!(wrong.is_ok(), "the tool still lives");
     let requests = audit.0.connection.requests().unwrap();
     let bad = Message::new(mesh_testkit::fixtures::tool("mail", "send"), "{");
-    let responder = mesh_core::port::Responder::Module(module_name("mail"));
+    let responder = mesh_core::identity::Responder::Module(module_name("mail"));
     let answer = requests.request(responder, bad, SECOND).await.unwrap();
     let failure = ToolFailure::decode(answer.headers(), answer.payload()).unwrap();
     assert_eq!(failure.code, codes::BAD_REQUEST);

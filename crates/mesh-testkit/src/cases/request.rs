@@ -2,10 +2,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use mesh_core::identity::Responder;
 use mesh_core::message::{Headers, Message};
-use mesh_core::port::{
-    Call, Calls, Capability, Connection, ErrorKind, QueueGroup, Responder, TransportError,
-};
+use mesh_core::port::{Call, Calls, Capability, Connection, ErrorKind, QueueGroup, TransportError};
 use mesh_core::topology::{Inbox, ReplyAddress};
 
 use super::publish::delicate;

@@ -194,8 +194,7 @@ impl Bench {
         let report = self.scene.close(&reader.connection).await?;
         ensure_eq!(report.released, its.len() as u64, "released by the close");
         for held in its {
-            self.model
-                .give_back(held.consumer, held.sequence, Duration::ZERO);
+            self.model.give_back(held.consumer, held.sequence, Duration::ZERO);
             self.stale.push(held);
         }
         self.attach(reader.consumer).await

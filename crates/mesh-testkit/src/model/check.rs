@@ -100,10 +100,7 @@ impl Bench {
         let sequence = delivery.info().sequence.unwrap_or(0);
         let found = (sequence, delivery.info().attempt);
         let in_flight = count_of(reader, &self.held);
-        ensure!(
-            in_flight < IN_FLIGHT,
-            "{found:?} came to a reader that holds {in_flight}"
-        );
+        ensure!(in_flight < IN_FLIGHT, "{found:?} came to a reader that holds {in_flight}");
         ensure!(
             admitted.contains(&found),
             "sequence and attempt {found:?} came, due are {admitted:?}"

@@ -47,7 +47,7 @@ impl Consumer {
             due.then_some((*sequence, owed.attempts + 1))
         });
         let mut admitted: Vec<_> = again.collect();
-        if self.owed.len() < self.spec.max_ack_pending {
+        if self.owed.len() < self.spec.rules.max_ack_pending {
             let next = stored.iter().find(|sequence| **sequence > self.cursor);
             admitted.extend(next.map(|sequence| (*sequence, 1)));
         }
@@ -56,12 +56,12 @@ impl Consumer {
 
     pub(super) fn deliver(&mut self, sequence: u64, attempt: u32, now: Duration) {
         self.cursor = self.cursor.max(sequence);
-        let owed = Owed { attempts: attempt, since: Since::Held(now + self.spec.ack_wait) };
+        let owed = Owed { attempts: attempt, since: Since::Held(now + self.spec.rules.ack_wait) };
         self.owed.insert(sequence, owed);
     }
 
     pub(super) fn extend(&mut self, sequence: u64, now: Duration) {
-        let until = now + self.spec.ack_wait;
+        let until = now + self.spec.rules.ack_wait;
         if let Some(owed) = self.owed.get_mut(&sequence) {
             owed.since = Since::Held(until);
         }
@@ -74,7 +74,7 @@ impl Consumer {
     }
 
     pub(super) fn give_back(&mut self, sequence: u64, from: Duration) -> Fate {
-        let max = self.spec.max_deliver;
+        let max = self.spec.rules.max_deliver;
         let Some(owed) = self.owed.get_mut(&sequence) else {
             return Fate::ComesAgain;
         };

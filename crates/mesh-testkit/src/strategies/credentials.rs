@@ -49,16 +49,14 @@ pub fn broker_host() -> impl Strategy<Value = Host> {
 
 /// Any user and password, with whatever a URL must escape.
 pub fn login() -> impl Strategy<Value = Login> {
-    (line(12), line(24)).prop_filter_map("never", |(user, password)| {
-        Login::new(user, Secret::new(password)).ok()
-    })
+    (line(12), line(24))
+        .prop_filter_map("never", |(user, password)| Login::new(user, Secret::new(password)).ok())
 }
 
 fn url_with(login: impl Strategy<Value = Option<Login>>) -> impl Strategy<Value = BrokerUrl> {
     let port = prop_oneof![select(&[4222_u16, 5671][..]), 1..=u16::MAX];
-    let server = (broker_host(), port, login).prop_filter_map("never", |(host, port, login)| {
-        Server::new(host, port, login).ok()
-    });
+    let server = (broker_host(), port, login)
+        .prop_filter_map("never", |(host, port, login)| Server::new(host, port, login).ok());
     let root = Just("/".to_owned());
     let vhost = prop_oneof![1 => root, 2 => line(12)]
         .prop_filter_map("never", |name| VirtualHost::new(name).ok());
@@ -88,15 +86,7 @@ pub fn credential() -> impl Strategy<Value = Credential> {
 
 /// A document that holds one URL and nothing else, in each of its three shapes, and that URL.
 pub fn bootstrap_document() -> impl Strategy<Value = (BrokerUrl, String)> {
-    let shape = select(
-        &[
-            "U",
-            " U\n",
-            "\"U\"",
-            "{\"url\": \"U\"}",
-            "{\"x\":1,\"url\":\"U\"}",
-        ][..],
-    );
+    let shape = select(&["U", " U\n", "\"U\"", "{\"url\": \"U\"}", "{\"x\":1,\"url\":\"U\"}"][..]);
     (url_with(login().prop_map(Some)), shape).prop_map(|(url, shape)| {
         let document = shape.replace('U', &url.expose());
         (url, document)
@@ -106,14 +96,7 @@ pub fn bootstrap_document() -> impl Strategy<Value = (BrokerUrl, String)> {
 /// Any token that a new node is handed.
 pub fn enrolment_token() -> impl Strategy<Value = EnrolmentToken> {
     let key = any::<[u8; 32]>().prop_map(ControllerKey::from_bytes);
-    let parts = (
-        token_id(),
-        line(32),
-        node_name(),
-        broker_url(),
-        fingerprints(),
-        key,
-    );
+    let parts = (token_id(), line(32), node_name(), broker_url(), fingerprints(), key);
     parts.prop_filter_map("never", |(id, secret, node, url, fingerprints, key)| {
         EnrolmentToken::new(id, Secret::new(secret), node, url, fingerprints, key).ok()
     })

@@ -52,10 +52,8 @@ pub(super) fn unknown_fields() -> impl Strategy<Value = UnknownFields<'static>> 
             let fields = fields.iter();
             let fields = fields
                 .map(|(key, value)| format!(",{}:{value}", RawJson::string(&format!("x-{key}"))));
-            let reply = format!(
-                r#"{{"ok":true,"correlationId":"c"{}}}"#,
-                String::from_iter(fields)
-            );
+            let reply =
+                format!(r#"{{"ok":true,"correlationId":"c"{}}}"#, String::from_iter(fields));
             match decode(reply.as_bytes(), usize::MAX).ok()?.into_owned() {
                 Decoded::LegacyReply(reply) => Some(reply.unknown),
                 _ => None,
@@ -110,10 +108,7 @@ fn party() -> impl Strategy<Value = Party<'static>> {
 /// Any envelope that MXENV/1 can say: of every type, with any of its optional fields.
 pub fn envelope() -> impl Strategy<Value = Envelope<'static>> {
     let ids = (id(), prop::option::of(id()), prop::option::of(text(0..=8)));
-    let numbers = (
-        prop::option::of(whole_number()),
-        prop::option::of(whole_number()),
-    );
+    let numbers = (prop::option::of(whole_number()), prop::option::of(whole_number()));
     let reply_to = prop::option::of(address().prop_map(Party::from));
     let raws = (
         prop::option::of(mx_principal()),

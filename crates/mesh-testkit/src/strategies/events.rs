@@ -21,17 +21,10 @@ pub fn few_event_ids() -> impl Strategy<Value = EventId> {
 /// A trace context that may be sent, with any of its parts.
 pub fn trace_context() -> impl Strategy<Value = TraceContext> {
     let well_formed = any::<u128>().prop_map(|id| format!("00-{id:032x}-{:016x}-01", id as u64));
-    let parent = prop_oneof![
-        well_formed,
-        header_value().prop_map(|value| value.to_string())
-    ];
+    let parent = prop_oneof![well_formed, header_value().prop_map(|value| value.to_string())];
     let state = header_value().prop_map(|value| value.to_string());
     let baggage = header_value().prop_map(|value| value.to_string());
-    let parts = (
-        prop::option::of(parent),
-        prop::option::of(state),
-        prop::option::of(baggage),
-    );
+    let parts = (prop::option::of(parent), prop::option::of(state), prop::option::of(baggage));
     parts.prop_map(|(traceparent, tracestate, baggage)| {
         let mut trace = TraceContext::default();
         (trace.traceparent, trace.tracestate) = (traceparent, tracestate);
@@ -60,13 +53,7 @@ pub fn extra_headers() -> impl Strategy<Value = ExtraHeaders> {
 
 /// Any event, with any of its optional parts.
 pub fn event() -> impl Strategy<Value = Event> {
-    let facts = (
-        event_id(),
-        module_name(),
-        node_name(),
-        timestamp(),
-        json_text(),
-    );
+    let facts = (event_id(), module_name(), node_name(), timestamp(), json_text());
     let cause = prop::option::of(event_id());
     let schema = prop::option::of(text(0..=12));
     let more = (cause, schema, trace_context(), extra_headers());

@@ -42,10 +42,7 @@ fn envelope_as_it_came() -> impl Strategy<Value = RawJson<'static>> {
 
 /// Any request to a component, with or without what the gateway vouches for.
 pub fn internal_request() -> impl Strategy<Value = InternalRequest<'static>> {
-    let more = (
-        prop::option::of(local_meta()),
-        prop::option::of(envelope_as_it_came()),
-    );
+    let more = (prop::option::of(local_meta()), prop::option::of(envelope_as_it_came()));
     (id(), subject(), raw_json(), more)
         .prop_filter_map("never", |(id, to, params, more)| {
             let mut request = template()?;

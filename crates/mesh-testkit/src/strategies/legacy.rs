@@ -10,14 +10,8 @@ fn request_to(
 ) -> impl Strategy<Value = LegacyRequest<'static>> {
     let ends = (realm(), path, id());
     let known = (prop::option::of(realm()), prop::option::of(mx_path()));
-    let numbers = (
-        prop::option::of(whole_number()),
-        prop::option::of(whole_number()),
-    );
-    let raws = (
-        prop::option::of(mx_principal()),
-        prop::option::of(raw_json()),
-    );
+    let numbers = (prop::option::of(whole_number()), prop::option::of(whole_number()));
+    let raws = (prop::option::of(mx_principal()), prop::option::of(raw_json()));
     let rest = (prop::option::of(id()), unknown_fields());
     (ends, known, numbers, raws, rest).prop_map(|(ends, known, numbers, raws, rest)| {
         let mut request = LegacyRequest::new(ends.0, ends.1, ends.2);
@@ -63,13 +57,7 @@ pub fn legacy_reply() -> impl Strategy<Value = LegacyReply<'static>> {
     (id(), any::<bool>(), parts)
         .prop_map(|(id, ok, parts)| {
             let mut reply = LegacyReply::new(id, ok);
-            (
-                reply.from_realm,
-                reply.body,
-                reply.error,
-                reply.timestamp,
-                reply.unknown,
-            ) = parts;
+            (reply.from_realm, reply.body, reply.error, reply.timestamp, reply.unknown) = parts;
             reply
         })
         .boxed()

@@ -38,11 +38,7 @@ fn pattern_of(
 ) -> impl Strategy<Value = EventPattern> {
     let tail = select(&["", "", ".>", ".#"][..]);
     let some = (module, tokens, tail).prop_filter_map("too long", |(module, tokens, tail)| {
-        let tail = if tokens.is_empty() && tail.is_empty() {
-            ".>"
-        } else {
-            tail
-        };
+        let tail = if tokens.is_empty() && tail.is_empty() { ".>" } else { tail };
         let tokens = std::iter::once(module).chain(tokens).collect::<Vec<_>>();
         EventPattern::new(&format!("{}{tail}", tokens.join("."))).ok()
     });
@@ -73,10 +69,8 @@ pub(super) struct Requires {
 
 impl Draft {
     pub(super) fn written(&self, layout: Layout) -> Option<TomlText<ModuleManifest>> {
-        let mut values: Table = vec![
-            ("name", quoted(self.name.as_str())),
-            ("version", quoted(&self.version)),
-        ];
+        let mut values: Table =
+            vec![("name", quoted(self.name.as_str())), ("version", quoted(&self.version))];
         let arrays = [
             ("emits", strings(&self.emits)),
             ("consumes", strings(&self.consumes)),
@@ -88,16 +82,10 @@ impl Draft {
             std::iter::once(name).chain(rest.iter().cloned()).collect()
         });
         let provides = self.provides.iter().map(|(name, fields)| {
-            vec![
-                ("name", quoted(name.as_str())),
-                ("credential", strings(fields)),
-            ]
+            vec![("name", quoted(name.as_str())), ("credential", strings(fields))]
         });
         let requires = self.requires.iter().map(|required| {
-            let from = required
-                .from
-                .iter()
-                .map(|from| ("from", quoted(from.as_str())));
+            let from = required.from.iter().map(|from| ("from", quoted(from.as_str())));
             let adds = required.contributes.iter();
             let adds = adds.map(|table| ("contributes", (*table).to_owned()));
             let provision = ("provision", quoted(required.provision.as_str()));
@@ -143,10 +131,7 @@ pub(super) fn tools(
 
 /// What a consumer adds to what it requires.
 pub(super) fn contributes() -> impl Strategy<Value = Option<&'static str>> {
-    let tables = &[
-        "{}",
-        "{ schema = \"mail\", sizes = [1, 2.5], deep = { on = true } }",
-    ][..];
+    let tables = &["{}", "{ schema = \"mail\", sizes = [1, 2.5], deep = { on = true } }"][..];
     prop::option::of(select(tables))
 }
 
@@ -155,9 +140,7 @@ pub(super) fn contributes() -> impl Strategy<Value = Option<&'static str>> {
 pub fn module_manifest() -> impl Strategy<Value = TomlText<ModuleManifest>> {
     let consumes = event_pattern().prop_map(|pattern| pattern.to_string());
     let call = (module_name(), tool_name()).prop_map(|(module, tool)| ToolRef { module, tool });
-    let call = call.prop_filter("the controller's", |call| {
-        !is_reserved_tool(call.tool.as_str())
-    });
+    let call = call.prop_filter("the controller's", |call| !is_reserved_tool(call.tool.as_str()));
     let events = (
         prop::collection::btree_set(event_name(), 0..=3),
         prop::collection::btree_set(consumes, 0..=3),
@@ -180,16 +163,12 @@ pub fn module_manifest() -> impl Strategy<Value = TomlText<ModuleManifest>> {
             MeshSubject::Event { module, event }.to_subject().is_ok()
         };
         let (provides, requires) = provisions;
-        let provides = provides
-            .into_iter()
-            .map(|(name, fields)| (name, Vec::from_iter(fields)));
-        let requires = requires
-            .into_iter()
-            .map(|(provision, (from, contributes))| Requires {
-                provision,
-                from,
-                contributes,
-            });
+        let provides = provides.into_iter().map(|(name, fields)| (name, Vec::from_iter(fields)));
+        let requires = requires.into_iter().map(|(provision, (from, contributes))| Requires {
+            provision,
+            from,
+            contributes,
+        });
         let draft = Draft {
             emits: events.0.into_iter().filter(fits).collect(),
             consumes: Vec::from_iter(events.1),
@@ -209,19 +188,13 @@ pub fn mesh_file() -> impl Strategy<Value = TomlText<MeshFile>> {
     let nodes = || prop::collection::btree_set(node_name(), 0..=3);
     let modules = prop::collection::btree_map(module_name(), nodes(), 0..=4);
     let call = (module_name(), tool_name()).prop_map(|(module, tool)| ToolRef { module, tool });
-    let call = call.prop_filter("the controller's", |call| {
-        !is_reserved_tool(call.tool.as_str())
-    });
+    let call = call.prop_filter("the controller's", |call| !is_reserved_tool(call.tool.as_str()));
     let access = prop::option::of(prop::collection::vec(call, 0..=3));
     let people = prop::collection::btree_map(person_name(), access, 0..=3);
     let all = (nodes(), modules, people, layout());
     all.prop_filter_map("never", |(nodes, modules, people, layout)| {
-        let assignments = modules
-            .iter()
-            .map(|(module, nodes)| assignment(module, nodes));
-        let people = people
-            .iter()
-            .map(|(name, access)| person(name.as_str(), access.as_deref()));
+        let assignments = modules.iter().map(|(module, nodes)| assignment(module, nodes));
+        let people = people.iter().map(|(name, access)| person(name.as_str(), access.as_deref()));
         file(layout, &nodes, assignments.collect(), people.collect())
     })
 }
@@ -253,14 +226,9 @@ pub(super) fn file<'a, N: AsRef<str> + 'a>(
     assignments: Vec<Table>,
     people: Vec<Table>,
 ) -> Option<TomlText<MeshFile>> {
-    let nodes = nodes
-        .into_iter()
-        .map(|node| vec![("name", quoted(node.as_ref()))]);
-    let tables = [
-        ("nodes", Vec::from_iter(nodes)),
-        ("assignments", assignments),
-        ("people", people),
-    ];
+    let nodes = nodes.into_iter().map(|node| vec![("name", quoted(node.as_ref()))]);
+    let tables =
+        [("nodes", Vec::from_iter(nodes)), ("assignments", assignments), ("people", people)];
     // `nodes` must be there, and in sections nothing says that there are none.
     let mut text = document(layout, &Table::new(), &tables);
     if !text.contains("nodes]]") && !text.starts_with("nodes") {

@@ -25,21 +25,13 @@ pub struct MeshText {
 
 /// What one module is, before it is known what the others are.
 type Part = (
-    (
-        BTreeSet<EventName>,
-        BTreeMap<ToolName, Table>,
-        BTreeSet<ProvisionName>,
-    ),
+    (BTreeSet<EventName>, BTreeMap<ToolName, Table>, BTreeSet<ProvisionName>),
     Wishes,
     (Vec<Index>, Layout),
 );
 
 /// Of what there is, what it consumes, calls and requires.
-type Wishes = (
-    Vec<(Index, u8)>,
-    Vec<Index>,
-    Vec<(Index, bool, Option<&'static str>)>,
-);
+type Wishes = (Vec<(Index, u8)>, Vec<Index>, Vec<(Index, bool, Option<&'static str>)>);
 
 fn part() -> impl Strategy<Value = Part> {
     let index = any::<Index>;
@@ -58,11 +50,7 @@ fn part() -> impl Strategy<Value = Part> {
         prop::collection::vec(index(), 0..=3),
         prop::collection::vec((index(), any::<bool>(), contributes()), 0..=2),
     );
-    (
-        has,
-        wishes,
-        (prop::collection::vec(index(), 0..=3), layout()),
-    )
+    (has, wishes, (prop::collection::vec(index(), 0..=3), layout()))
 }
 
 /// A mesh of one to six modules on one to four nodes, whose files agree: modules that emit and
@@ -88,17 +76,11 @@ pub fn mesh() -> impl Strategy<Value = MeshText> {
                 assignments.push(assignment(name, on));
                 manifests.push(there.draft(name, part).written(part.2.1)?);
             }
-            let people = people
-                .iter()
-                .map(|(name, access)| there.person(name, access.as_deref()));
+            let people = people.iter().map(|(name, access)| there.person(name, access.as_deref()));
             let file = file(layout, &nodes, assignments, people.collect())?;
             let parsed: Vec<ModuleManifest> = manifests.iter().map(|m| m.value.clone()).collect();
             let mesh = Mesh::resolve(&file.value, &parsed).ok()?;
-            Some(MeshText {
-                file,
-                manifests,
-                mesh,
-            })
+            Some(MeshText { file, manifests, mesh })
         },
     )
 }
@@ -117,10 +99,7 @@ fn each<'m, T: Clone + 'm, I: IntoIterator<Item = &'m T>>(
 ) -> Vec<(ModuleName, T)> {
     let all = modules.iter();
     let all = all.map(|(module, part)| {
-        parts(part)
-            .into_iter()
-            .map(|part| (module.clone(), part.clone()))
-            .collect::<Vec<_>>()
+        parts(part).into_iter().map(|part| (module.clone(), part.clone())).collect::<Vec<_>>()
     });
     all.flatten().collect()
 }
@@ -131,9 +110,7 @@ impl There {
         let provisions = each(modules, |part| &part.0.2).into_iter();
         Self {
             events: each(modules, |part| &part.0.0),
-            tools: tools
-                .map(|(module, tool)| ToolRef { module, tool })
-                .collect(),
+            tools: tools.map(|(module, tool)| ToolRef { module, tool }).collect(),
             provisions: provisions.map(|(module, name)| (name, module)).collect(),
         }
     }
@@ -141,10 +118,8 @@ impl There {
     fn draft(&self, name: &ModuleName, part: &Part) -> Draft {
         let (emits, tools, provides) = &part.0;
         let (consumes, calls, requires) = &part.1;
-        let consumes: BTreeSet<String> = consumes
-            .iter()
-            .map(|(index, shape)| self.pattern(index, *shape))
-            .collect();
+        let consumes: BTreeSet<String> =
+            consumes.iter().map(|(index, shape)| self.pattern(index, *shape)).collect();
         let fields = || vec!["url".to_owned(), "pass word".to_owned()];
         Draft {
             name: name.clone(),
@@ -153,10 +128,7 @@ impl There {
             consumes: Vec::from_iter(consumes),
             calls: self.chosen_tools(calls),
             tools: tools.clone(),
-            provides: provides
-                .iter()
-                .map(|name| (name.clone(), fields()))
-                .collect(),
+            provides: provides.iter().map(|name| (name.clone(), fields())).collect(),
             requires: self.requirements(requires),
         }
     }
@@ -192,20 +164,12 @@ impl There {
         let mut chosen = BTreeMap::new();
         for (index, named, contributes) in wishes.iter().filter(|_| !self.provisions.is_empty()) {
             let (provision, from) = index.get(&self.provisions);
-            let several = self
-                .provisions
-                .iter()
-                .filter(|(other, _)| other == provision)
-                .count()
-                > 1;
+            let several =
+                self.provisions.iter().filter(|(other, _)| other == provision).count() > 1;
             let from = (*named || several).then(|| from.clone());
             chosen.insert(
                 provision.clone(),
-                Requires {
-                    provision: provision.clone(),
-                    from,
-                    contributes: *contributes,
-                },
+                Requires { provision: provision.clone(), from, contributes: *contributes },
             );
         }
         chosen.into_values().collect()

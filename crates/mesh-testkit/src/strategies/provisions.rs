@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
+use mesh_core::identity::Instance;
 use mesh_core::json::{JsonError, JsonText};
 use mesh_core::name::{ModuleName, NodeName, ProvisionName};
-use mesh_core::provision::{Consumer, GrantRequest, Granted, ProvisionKey, WithdrawRequest};
+use mesh_core::provision::{GrantRequest, Granted, ProvisionKey, WithdrawRequest};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -16,7 +17,7 @@ fn key(
 ) -> impl Strategy<Value = ProvisionKey> {
     (provision, node, module).prop_map(|(provision, node, module)| ProvisionKey {
         provision,
-        consumer: Consumer { node, module },
+        consumer: Instance { node, module },
     })
 }
 
@@ -34,9 +35,8 @@ pub fn few_provision_keys() -> impl Strategy<Value = ProvisionKey> {
 
 /// Any request for a grant.
 pub fn grant_request() -> impl Strategy<Value = GrantRequest> {
-    (provision_key(), json_object()).prop_filter_map("never", |(key, contributed)| {
-        GrantRequest::new(key, contributed).ok()
-    })
+    (provision_key(), json_object())
+        .prop_filter_map("never", |(key, contributed)| GrantRequest::new(key, contributed).ok())
 }
 
 /// Any request for a withdrawal.

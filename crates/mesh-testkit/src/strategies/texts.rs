@@ -9,35 +9,21 @@ use proptest::sample::select;
 /// and terminals, and any character at all.
 pub fn text(length: RangeInclusive<usize>) -> impl Strategy<Value = String> {
     let odd = &['"', '\\', '/', '%', '\n', '\r', '\0', '\u{1f}', '\u{7f}'][..];
-    let wide = &[
-        ' ',
-        'é',
-        '\u{a0}',
-        '\u{2028}',
-        '\u{fffd}',
-        '😀',
-        '\u{10ffff}',
-    ][..];
+    let wide = &[' ', 'é', '\u{a0}', '\u{2028}', '\u{fffd}', '😀', '\u{10ffff}'][..];
     let any = prop_oneof![
         12 => prop::char::range('a', 'z'),
         1 => select(odd),
         1 => select(wide),
         1 => any::<char>(),
     ];
-    prop::collection::vec(any, length)
-        .prop_map(String::from_iter)
-        .boxed()
+    prop::collection::vec(any, length).prop_map(String::from_iter).boxed()
 }
 
 /// A text that is not empty and holds no control character.
 pub(super) fn line(most: usize) -> impl Strategy<Value = String> {
     let readable = |text: String| {
         let kept: String = text.chars().filter(|c| !c.is_control()).collect();
-        if kept.trim().is_empty() {
-            "a".to_owned()
-        } else {
-            kept
-        }
+        if kept.trim().is_empty() { "a".to_owned() } else { kept }
     };
     text(1..=most).prop_map(readable)
 }
@@ -51,16 +37,7 @@ pub fn timestamp() -> impl Strategy<Value = Timestamp> {
 
 /// A number as JSON writes it, small, or larger and finer than any machine's.
 fn number() -> impl Strategy<Value = String> {
-    let odd = select(
-        &[
-            "-0",
-            "1e400",
-            "-1E-400",
-            "0.10",
-            "1.50e+2",
-            "18446744073709551616",
-        ][..],
-    );
+    let odd = select(&["-0", "1e400", "-1E-400", "0.10", "1.50e+2", "18446744073709551616"][..]);
     let digits = prop::collection::vec(0..10_u8, 1..40);
     let big = digits.prop_map(|digits| {
         let digits = digits.iter().map(u8::to_string);
@@ -120,18 +97,12 @@ pub fn raw_json() -> impl Strategy<Value = RawJson<'static>> {
 
 /// A JSON value of a few levels, for what stands deep inside another.
 pub(super) fn shallow_json() -> impl Strategy<Value = RawJson<'static>> {
-    value()
-        .prop_filter_map("never", |text| RawJson::new(text).ok())
-        .boxed()
+    value().prop_filter_map("never", |text| RawJson::new(text).ok()).boxed()
 }
 
 /// A JSON value of exactly this depth, and of nothing else.
 fn nested(depth: usize, objects: bool) -> String {
-    let (open, close) = if objects {
-        ("{\"a\":", "}")
-    } else {
-        ("[", "]")
-    };
+    let (open, close) = if objects { ("{\"a\":", "}") } else { ("[", "]") };
     format!("{}1{}", open.repeat(depth), close.repeat(depth))
 }
 

@@ -6,9 +6,7 @@ use super::realm_name;
 
 /// A label of a path: what a URI leaves as it is, what it must escape, and any letters.
 fn label() -> impl Strategy<Value = String> {
-    let odd = &[
-        "-", "a?b", "@", "x:1", "é", "😀", "~", "100&", "accepts", "_reply",
-    ][..];
+    let odd = &["-", "a?b", "@", "x:1", "é", "😀", "~", "100&", "accepts", "_reply"][..];
     prop_oneof![6 => "[a-zA-Z0-9_-]{1,8}", 2 => select(odd).prop_map(str::to_owned)]
 }
 
@@ -50,14 +48,8 @@ pub fn accepts_path() -> impl Strategy<Value = MxPath<'static>> {
 
 /// One of three paths, two of them of one component.
 pub fn few_paths() -> impl Strategy<Value = MxPath<'static>> {
-    select(
-        &[
-            "shop/stock.accepts.count",
-            "shop/stock.emits.sold",
-            "a.accepts.b",
-        ][..],
-    )
-    .prop_filter_map("never", |text| MxPath::new(text).ok())
+    select(&["shop/stock.accepts.count", "shop/stock.emits.sold", "a.accepts.b"][..])
+        .prop_filter_map("never", |text| MxPath::new(text).ok())
 }
 
 /// Any URI.
@@ -108,10 +100,7 @@ fn spelt(uri: &MxUri<'_>, segmented: bool, roll: Roll<'_>) -> String {
         }
     }
     text.push_str(if segmented { "/-/" } else { "/" });
-    let labels = path
-        .component()
-        .split('.')
-        .chain([path.plane().as_str(), path.message()]);
+    let labels = path.component().split('.').chain([path.plane().as_str(), path.message()]);
     for (index, label) in labels.enumerate() {
         if index > 0 {
             text.push(if segmented { '/' } else { '.' });

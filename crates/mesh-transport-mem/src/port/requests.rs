@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::future::{Either, select};
-use mesh_core::identity::Principal;
+use mesh_core::identity::Responder;
 use mesh_core::message::{Headers, Message};
 use mesh_core::port::{
-    Answer, Call, Calls, ErrorKind, Incoming, Operation, QueueGroup, ReceiveError, RefusalReason,
-    Requests, Responder, TransportError,
+    Answer, Call, Calls, ErrorKind, Incoming, Operation, ReceiveError, RefusalReason, Requests,
+    ServeOptions, TransportError,
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::ReplyAddress;
@@ -20,9 +20,6 @@ use super::Port;
 use crate::link::Link;
 use crate::live::{Arrivals, Asked, Listener, Queue, Sink};
 use crate::timer::sleep_until;
-
-/// How many calls may wait for a server.
-const CALLS: usize = 1024;
 
 #[async_trait]
 impl Requests for Port {
@@ -64,12 +61,13 @@ impl Requests for Port {
         }
     }
 
-    async fn serve(&self, filter: Filter, group: QueueGroup) -> Result<Calls, TransportError> {
+    async fn serve(&self, filter: Filter, options: ServeOptions) -> Result<Calls, TransportError> {
+        let ServeOptions { group, buffer, .. } = options;
         let operation = Operation::Serve;
         let link = &self.link;
         link.check_open(operation)?;
         link.access.subscribe(&filter, Some(&group), operation)?;
-        let Some(responder) = responder(&link.principal) else {
+        let Some(responder) = link.principal.responder() else {
             return Err(TransportError::new(ErrorKind::Denied, operation)
                 .about(&filter)
                 .detail("only modules and the controller answer"));
@@ -78,7 +76,7 @@ impl Requests for Port {
             number: link.broker.next_id(),
             filter,
             group: Some(group),
-            sink: Sink::Calls(Queue::new(CALLS)),
+            sink: Sink::Calls(Queue::new(buffer.get())),
             access: Arc::clone(&link.access),
         };
         let held = link.attach_listener(listener, operation)?;
@@ -86,15 +84,6 @@ impl Requests for Port {
         let Listener { filter, group, .. } = &*held.listener;
         link.access.subscribe(filter, group.as_ref(), operation)?;
         Ok(Incoming::new(Serving { responder, arrivals: Arrivals::new(held) }))
-    }
-}
-
-/// Who answers, where a principal may answer at all.
-fn responder(principal: &Principal) -> Option<Responder> {
-    match principal {
-        Principal::Module { module, .. } => Some(Responder::Module(module.clone())),
-        Principal::Controller { .. } => Some(Responder::Controller),
-        _ => None,
     }
 }
 
@@ -120,7 +109,7 @@ impl Serving {
         let Some(reply) = message.reply() else {
             return Err(refused(RefusalReason::NoReply));
         };
-        let to = ReplyAddress::check(reply, &self.responder)
+        let to = ReplyAddress::check(message.subject(), reply, &self.responder)
             .map_err(|_| refused(RefusalReason::ForeignReply))?;
         let link = Arc::clone(self.arrivals.link());
         Ok(Call::new(message, caller.map(|caller| (*caller).clone()), Box::new(Owed { link, to })))

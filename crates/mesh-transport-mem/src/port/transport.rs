@@ -31,6 +31,9 @@ impl Transport for Port {
         options: PublishOptions,
     ) -> Result<(), TransportError> {
         self.check(&message, Operation::Publish)?;
+        options.check(&message).map_err(|problem| {
+            TransportError::of_message(problem, Operation::Publish, message.subject().as_str())
+        })?;
         // A publisher that never waits for anything else lets others run now and then.
         coop::consume_budget().await;
         let Link { broker, principal, .. } = &*self.link;

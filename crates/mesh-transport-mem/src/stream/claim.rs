@@ -3,6 +3,7 @@ use std::time::Duration;
 use mesh_core::dead_letter::DeadReason;
 use mesh_core::message::Message;
 use mesh_core::port::Reason;
+use mesh_core::topology::ConsumerRules;
 
 use super::seat::SeatId;
 
@@ -35,7 +36,7 @@ pub(crate) struct Ticket {
     pub(crate) number: u64,
     pub(crate) sequence: u64,
     pub(crate) deliveries: u32,
-    pub(crate) max_deliver: Option<u32>,
+    pub(crate) rules: ConsumerRules,
     pub(crate) message: Message,
 }
 

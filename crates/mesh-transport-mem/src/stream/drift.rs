@@ -130,11 +130,11 @@ impl Differences {
 
     fn consumer(&mut self, is: &mut ConsumerSpec, wanted: &ConsumerSpec) {
         self.field("filters", &mut is.filters, &wanted.filters);
-        self.field("ack_wait", &mut is.ack_wait, &wanted.ack_wait);
-        self.field("max_deliver", &mut is.max_deliver, &wanted.max_deliver);
-        self.field("max_ack_pending", &mut is.max_ack_pending, &wanted.max_ack_pending);
+        self.field("ack_wait", &mut is.rules.ack_wait, &wanted.rules.ack_wait);
+        self.field("max_deliver", &mut is.rules.max_deliver, &wanted.rules.max_deliver);
+        self.field("max_ack_pending", &mut is.rules.max_ack_pending, &wanted.rules.max_ack_pending);
         self.fixed("deliver_from", &is.deliver_from, &wanted.deliver_from);
-        self.field("shared", &mut is.shared, &wanted.shared);
+        self.field("shared", &mut is.rules.shared, &wanted.rules.shared);
     }
 
     /// A setting that can be changed in place.

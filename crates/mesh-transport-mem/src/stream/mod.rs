@@ -200,7 +200,7 @@ impl Stream {
     /// Whether its readers share, where the consumer is there.
     pub(crate) fn is_shared(&self, consumer: &ConsumerName) -> Option<bool> {
         let inner = self.inner.lock();
-        Some(inner.consumers.get(consumer)?.spec.shared)
+        Some(inner.consumers.get(consumer)?.spec.rules.shared)
     }
 
     /// Seats a reader.
@@ -216,7 +216,7 @@ impl Stream {
         let Some(consumer) = inner.consumers.get_mut(&seat.consumer.consumer) else {
             return Err(refused(ErrorKind::NotFound));
         };
-        if !consumer.spec.shared && !consumer.readers.is_empty() {
+        if !consumer.spec.rules.shared && !consumer.readers.is_empty() {
             return Err(refused(ErrorKind::Broker).detail("it has a reader, and takes one only"));
         }
         let reader = Reader::new(limit, patterns);

@@ -71,7 +71,7 @@ impl Consumer {
         }
         self.last_served = Some(seat);
         self.tickets += 1;
-        let until = now.saturating_add(self.spec.ack_wait);
+        let until = now.saturating_add(self.spec.rules.ack_wait);
         let claim = self.claims.entry(sequence).or_default();
         claim.deliveries += 1;
         claim.state = ClaimState::Held { seat, ticket: self.tickets, until };
@@ -80,7 +80,7 @@ impl Consumer {
             number: self.tickets,
             sequence,
             deliveries: claim.deliveries,
-            max_deliver: self.spec.max_deliver,
+            rules: self.spec.rules,
             message,
         };
         self.arm(until, effects);
@@ -99,7 +99,7 @@ impl Consumer {
             }
             self.forget(sequence, effects);
         }
-        if self.claims.len() >= self.spec.max_ack_pending {
+        if self.claims.len() >= self.spec.rules.max_ack_pending {
             return None;
         }
         while let Some(sequence) = self.backlog.pop_first() {

@@ -79,7 +79,8 @@ impl futures_core::Stream for Reading {
             Found::Message(ticket) => {
                 let info = DeliveryInfo {
                     attempt: ticket.deliveries,
-                    max_attempts: ticket.max_deliver,
+                    max_attempts: ticket.rules.max_deliver,
+                    ack_wait: Some(ticket.rules.ack_wait),
                     sequence: Some(ticket.sequence),
                 };
                 let message = ticket.message.clone();

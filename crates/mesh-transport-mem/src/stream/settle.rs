@@ -72,7 +72,7 @@ impl Consumer {
     }
 
     pub(super) fn progress(&mut self, ticket: &Ticket, now: Duration) {
-        let wait = self.spec.ack_wait;
+        let wait = self.spec.rules.ack_wait;
         if ticket.instance == self.instance
             && let Some(claim) = self.claims.get_mut(&ticket.sequence)
         {
@@ -140,7 +140,7 @@ impl Consumer {
         let Some(claim) = self.claims.get_mut(&sequence) else {
             return;
         };
-        if self.spec.max_deliver.is_some_and(|max| claim.deliveries >= max) {
+        if self.spec.rules.max_deliver.is_some_and(|max| claim.deliveries >= max) {
             self.give_up(sequence, DeadReason::MaxDeliver, None, log, effects);
             return;
         }
@@ -205,7 +205,7 @@ impl Consumer {
             self.forget(sequence, effects);
             return;
         }
-        let later = now.saturating_add(self.spec.ack_wait);
+        let later = now.saturating_add(self.spec.rules.ack_wait);
         if let Some(Claim { state: ClaimState::GivenUp { retry, .. }, .. }) =
             self.claims.get_mut(&sequence)
         {
@@ -215,7 +215,7 @@ impl Consumer {
     }
 
     pub(super) fn forget(&mut self, sequence: u64, effects: &mut Effects) {
-        let was_full = self.claims.len() >= self.spec.max_ack_pending;
+        let was_full = self.claims.len() >= self.spec.rules.max_ack_pending;
         self.claims.remove(&sequence);
         self.ready.remove(&sequence);
         if was_full {

@@ -237,7 +237,7 @@ async fn readers_take_turns() {
 async fn naks_with_short_delays_leave_no_timers_behind() {
     let bed = Bed::with(|topology| {
         let mut spec = topology.consumer(&events("n1_audit")).unwrap().clone();
-        spec.max_deliver = None;
+        spec.rules.max_deliver = None;
         topology.with_consumer(spec)
     })
     .await;

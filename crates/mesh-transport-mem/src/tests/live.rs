@@ -122,6 +122,7 @@ async fn a_group_member_with_room_is_preferred_to_a_full_one() {
     let member = |buffer| SubscribeOptions {
         group: Some(QueueGroup::serve()),
         buffer: NonZeroUsize::new(buffer).unwrap(),
+        ..SubscribeOptions::default()
     };
     let transport = connection.transport();
     let mut small = transport.subscribe(filter("a"), member(1)).await.unwrap();

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use mesh_core::identity::Responder;
 use mesh_core::message::Headers;
-use mesh_core::port::{Calls, ErrorKind, QueueGroup, ReceiveError, RefusalReason, Responder};
+use mesh_core::port::{Calls, ErrorKind, ReceiveError, RefusalReason, ServeOptions};
 
 use super::*;
 use crate::InMemoryFilterBroker;
@@ -28,7 +29,7 @@ impl Tools {
     async fn serve(&self, connection: &Connection) -> Calls {
         let requests = connection.requests().unwrap();
         let tool = filter("mesh.tools.vault.open");
-        requests.serve(tool, QueueGroup::serve()).await.unwrap()
+        requests.serve(tool, ServeOptions::default()).await.unwrap()
     }
 
     async fn until_pending(&self, count: usize) {

@@ -66,7 +66,7 @@ async fn every_event_is_handled_though_readers_come_and_go() {
     const EVENTS: u64 = 500;
     let bed = Bed::with(|topology| {
         let mut spec = topology.consumer(&events("n1_audit")).unwrap().clone();
-        spec.max_deliver = None;
+        spec.rules.max_deliver = None;
         topology.with_consumer(spec)
     })
     .await;

@@ -79,7 +79,7 @@ async fn settled(raised: &Raised) {
     drop(tokio::time::timeout(PATIENCE, idle).await);
 }
 
-async fn owed_by(raised: &Raised, instance: &mesh_core::provision::Consumer) -> u64 {
+async fn owed_by(raised: &Raised, instance: &mesh_core::identity::Instance) -> u64 {
     let name = mesh_core::name::ConsumerName::of_module(&instance.node, &instance.module);
     let reference = ConsumerRef::new(StreamName::Events, name);
     let Ok(administration) = raised.controller.administration() else {

@@ -36,8 +36,8 @@ impl State {
             let Some(consumer) = self.consumers.get_mut(&spec.reference) else {
                 continue;
             };
-            let wanted = format!("{:?}", spec.ack_wait);
-            let found = format!("{:?}", consumer.spec.ack_wait);
+            let wanted = format!("{:?}", spec.rules.ack_wait);
+            let found = format!("{:?}", consumer.spec.rules.ack_wait);
             note(spec.reference.to_string(), "ack_wait", wanted, found);
             if mend && !pretends {
                 consumer.spec = spec.clone();

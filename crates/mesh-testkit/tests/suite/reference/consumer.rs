@@ -95,7 +95,7 @@ impl State {
         let mut due = consumer.owed.iter();
         let due = due.find(|(_, owed)| owed.claim.is_none() && owed.not_before <= now);
         let due = due.map(|(sequence, _)| *sequence);
-        let room = consumer.owed.len() < consumer.spec.max_ack_pending || overtakes;
+        let room = consumer.owed.len() < consumer.spec.rules.max_ack_pending || overtakes;
         let new = || {
             let mut later = store.messages.range(consumer.cursor + 1..);
             let chosen = |message: &Message| any || consumer.selects(message.subject());
@@ -109,11 +109,11 @@ impl State {
             consumer.cursor = sequence;
         }
         let expires = if early {
-            now + consumer.spec.ack_wait / 4
+            now + consumer.spec.rules.ack_wait / 4
         } else if endless {
             Duration::MAX
         } else {
-            now + consumer.spec.ack_wait
+            now + consumer.spec.rules.ack_wait
         };
         let owed = consumer.owed.entry(sequence).or_insert(Owed {
             attempts: 0,
@@ -130,7 +130,7 @@ impl State {
         });
         let info = DeliveryInfo {
             attempt: if uncounted { 1 } else { owed.attempts },
-            max_attempts: consumer.spec.max_deliver,
+            max_attempts: consumer.spec.rules.max_deliver,
             sequence: Some(sequence),
         };
         let message = store.messages.get(&sequence)?.message.clone();
@@ -144,7 +144,7 @@ impl State {
     }
 
     pub fn extend(&mut self, of: &ConsumerRef, sequence: u64, token: u64) {
-        let wait = self.consumers.get(of).map(|consumer| consumer.spec.ack_wait);
+        let wait = self.consumers.get(of).map(|consumer| consumer.spec.rules.ack_wait);
         let expires = self.now + wait.unwrap_or_default();
         if let Some(claim) = self.claimed(of, sequence, token) {
             claim.expires = expires;
@@ -158,7 +158,7 @@ impl State {
         let Some(consumer) = self.consumers.get_mut(of) else {
             return;
         };
-        let max = consumer.spec.max_deliver.filter(|_| !forever);
+        let max = consumer.spec.rules.max_deliver.filter(|_| !forever);
         let Some(owed) = consumer.owed.get_mut(&sequence) else {
             return;
         };

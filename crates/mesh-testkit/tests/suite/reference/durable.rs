@@ -203,7 +203,7 @@ impl Streams for Link {
         self.open(Operation::Consume, "consumes after close")?;
         let mut state = self.broker.lock();
         let found = state.consumers.get(&of);
-        let shared = found.is_none_or(|consumer| consumer.spec.shared);
+        let shared = found.is_none_or(|consumer| consumer.spec.rules.shared);
         let found = found.is_some() || state.breaks("invents consumers");
         let id = state.id();
         drop(state);

@@ -4,11 +4,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use mesh_core::identity::Principal;
+use mesh_core::identity::Responder;
 use mesh_core::message::{Headers, Message, names};
 use mesh_core::name::{ModuleName, NodeName};
 use mesh_core::port::{
     Answer, Call, Calls, Capability, ErrorKind, Incoming, Operation, QueueGroup, ReceiveError,
-    RefusalReason, Requests, Responder, TransportError,
+    RefusalReason, Requests, TransportError,
 };
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{Inbox, ReplyAddress};
