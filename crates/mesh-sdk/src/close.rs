@@ -23,7 +23,7 @@ impl Broker {
             return Closed::default();
         }
         let clock = self.0.connection.clock();
-        let until = clock.monotonic() + timeout;
+        let until = clock.monotonic().saturating_add(timeout);
         let workers = std::mem::take(&mut *self.0.workers.lock());
         let drained =
             futures_util::future::join_all(workers.into_iter().map(|workers| workers.stop(until)))

@@ -120,7 +120,7 @@ impl HandledStore for MemoryHandled {
 
     async fn record(&self, key: HandledKey) -> Result<(), String> {
         let now = self.clock.monotonic();
-        let (until, key) = (now + self.window, Arc::new(key));
+        let (until, key) = (now.saturating_add(self.window), Arc::new(key));
         let mut state = self.state.lock();
         state.until.insert(Arc::clone(&key), until);
         state.order.push_back((until, key));

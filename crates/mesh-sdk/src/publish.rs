@@ -104,7 +104,7 @@ impl Broker {
     async fn append(&self, message: Message, id: PublishId) -> Result<Appended, PublishError> {
         let streams = self.0.connection.streams()?;
         let clock = self.0.connection.clock();
-        let deadline = clock.monotonic() + self.0.settings.publish_timeout;
+        let deadline = clock.monotonic().saturating_add(self.0.settings.publish_timeout);
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -119,7 +119,7 @@ impl Broker {
                 Err(error) if !worth_another_try(&error) => return Err(error.into()),
                 Err(error) => {
                     let pause = pause(attempt);
-                    if clock.monotonic() + pause >= deadline {
+                    if clock.monotonic().saturating_add(pause) >= deadline {
                         return Err(error.into());
                     }
                     clock.sleep(pause).await;

@@ -1,3 +1,4 @@
+mod bounds;
 mod close;
 mod events;
 mod tools;
