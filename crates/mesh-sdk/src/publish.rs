@@ -130,9 +130,10 @@ impl Broker {
 }
 
 /// A broker that was away may have the event or not: the same id makes another try harmless. One
-/// that answered is believed.
+/// that answered is believed, and so is a transport that says that the connection won't be back.
 fn worth_another_try(error: &TransportError) -> bool {
     error.operation() == Operation::Append
+        && error.may_retry()
         && matches!(error.kind(), ErrorKind::Disconnected | ErrorKind::TimedOut)
 }
 

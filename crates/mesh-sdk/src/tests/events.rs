@@ -251,3 +251,13 @@ async fn a_schema_and_a_cause_can_be_given() {
     mail.publish(emission, &()).await.unwrap();
     assert_eq!(notes.wait(1).await, [r#"Some("2") Some("order 7")"#]);
 }
+
+#[tokio::test]
+async fn a_connection_that_will_not_come_back_is_not_tried_again() {
+    let bed = Bed::new().await;
+    let mail = bed.mail();
+    bed.broker.sever(mail.principal());
+    let publishing = tokio::spawn(async move { mail.publish("sent", &()).await });
+    bed.clock.advance(Duration::ZERO).await;
+    assert!(publishing.is_finished());
+}
