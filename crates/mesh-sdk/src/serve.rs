@@ -103,7 +103,9 @@ async fn run(handler: &Serving, call: &Call) -> Result<JsonText, ToolFailure> {
         .map(Duration::from_millis);
     let name = event::CAUSATION_ID;
     let cause = headers.value(name).and_then(|value| EventId::from_header(name, value).ok());
-    let handling = handler(ToolCall { input, caller: call.caller().cloned(), time_left });
+    let call = ToolCall { input, caller: call.caller().cloned(), time_left };
+    // The handler is called in here too: it may panic, or ask others, before it gives its future.
+    let handling = async move { handler(call).await };
     AssertUnwindSafe(caused_by(cause, handling))
         .catch_unwind()
         .await

@@ -122,3 +122,20 @@ async fn a_tool_that_the_manifest_does_not_have_is_denied() {
     let error = bed.mail().handle("steal", |_| async { Ok(()) }).await.unwrap_err();
     assert!(error.to_string().contains("denied"), "{error}");
 }
+
+#[tokio::test]
+async fn a_panic_before_a_handler_gives_its_future_is_an_answer() {
+    let bed = Bed::new().await;
+    let (mail, audit) = (bed.mail(), bed.audit().build());
+    mail.handle("send", |call: ToolCall| {
+        let input: Value = call.decode().unwrap();
+        assert!(input["do"] != "panic", "as asked");
+        async move { Ok(input) }
+    })
+    .await
+    .unwrap();
+    match ask(&audit, "panic").await {
+        Err(RequestError::Tool(failure)) => assert_eq!(failure.code, codes::PANICKED),
+        other => panic!("{other:?}"),
+    }
+}
