@@ -10,7 +10,7 @@ use mesh_core::event::{self, EventId};
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Headers, names};
 use mesh_core::name::ToolName;
-use mesh_core::port::{Call, QueueGroup};
+use mesh_core::port::{Call, QueueGroup, Reason};
 use mesh_core::subject::Filter;
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -29,7 +29,7 @@ impl Broker {
     /// Answers for a tool of this module, sharing its calls with every other process that serves it.
     ///
     /// What the handler gives is the answer; a [`ToolFailure`], a panic or an output that is no
-    /// JSON is answered as a failure, so the caller always hears something. A call without a proper
+    /// JSON or too large is answered as a failure, so the caller always hears something. A call without a proper
     /// reply address never reaches the handler.
     ///
     /// # Errors
@@ -61,11 +61,12 @@ impl Broker {
             }
             .boxed()
         });
+        let most = self.0.connection.transport().capabilities().limits().max_payload;
         let workers = Workers::start(
             calls,
             Arc::clone(self.0.connection.clock()),
             self.0.settings.concurrency,
-            move |call| serve(Arc::clone(&handler), call),
+            move |call| serve(Arc::clone(&handler), most, call),
             move |error| tracing::warn!(tool = %subject, %error, "while serving"),
         );
         self.0.workers.lock().push(workers);
@@ -73,15 +74,31 @@ impl Broker {
     }
 }
 
-async fn serve(handler: Arc<Serving>, call: Call) {
-    let result = run(&*handler, &call).await;
+/// Runs the handler and answers within `most` bytes: an answer that can't be sent would leave its
+/// caller to wait in vain.
+async fn serve(handler: Arc<Serving>, most: usize, call: Call) {
+    let result = run(&*handler, &call).await.and_then(|output| match output.as_bytes().len() {
+        bytes if bytes <= most => Ok(output),
+        bytes => {
+            let reason = format!("output: {bytes} bytes, and at most {most} can be sent");
+            Err(ToolFailure::new(codes::FAILED, reason))
+        }
+    });
     let mut headers = Headers::default();
     let payload = match result {
         Ok(output) => {
             headers.set(names::CONTENT_TYPE, HeaderValue::json());
             output.into_bytes()
         }
-        Err(failure) => failure.encode(&mut headers),
+        Err(failure) => {
+            let body = failure.encode(&mut headers);
+            if body.len() <= most {
+                body
+            } else {
+                let line = Reason::new(&failure.message);
+                ToolFailure::new(failure.code, line.as_str()).encode(&mut headers)
+            }
+        }
     };
     answer(call, headers, payload).await;
 }

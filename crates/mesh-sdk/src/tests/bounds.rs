@@ -1,7 +1,10 @@
 //! Times and sizes at their ends.
 
+use mesh_core::port::Limits;
+use mesh_core::tool::{ToolFailure, codes};
+
 use super::*;
-use crate::{Handled, HandledKey, HandledStore as _, MemoryHandled};
+use crate::{Handled, HandledKey, HandledStore as _, MemoryHandled, RequestError, ToolCall};
 
 #[tokio::test]
 async fn the_longest_time_to_publish_and_to_close_is_no_overflow() {
@@ -29,4 +32,32 @@ fn key(id: &str) -> HandledKey {
         module: module_name("mail"),
         event: EventId::new(id).unwrap(),
     }
+}
+
+#[tokio::test]
+async fn an_answer_over_the_limit_is_told_to_its_caller() {
+    let clock = ManualClock::new();
+    let limits = Limits { max_payload: 4096, ..Limits::default() };
+    let broker = InMemoryDurableBroker::builder(Arc::new(clock.clone())).limits(limits).build();
+    let bed = Bed {
+        controller: broker.connect(controller(), Permissions::everything()).unwrap(),
+        clock,
+        broker,
+    };
+    let (mail, audit) = (bed.mail(), bed.audit().build());
+    mail.handle("send", |call: ToolCall| async move {
+        match call.decode::<String>()?.as_str() {
+            "long" => Ok("x".repeat(5000)),
+            _ => Err(ToolFailure::new("LONG", "y".repeat(5000))),
+        }
+    })
+    .await
+    .unwrap();
+    let answer = audit.request::<_, _, String>(("mail", "send"), "long").await;
+    let Err(RequestError::Tool(failure)) = answer else { panic!("{answer:?}") };
+    assert_eq!(failure.code, codes::FAILED);
+    assert!(failure.message.contains("5002 bytes"), "{failure}");
+    let answer = audit.request::<_, _, String>(("mail", "send"), "fail").await;
+    let Err(RequestError::Tool(failure)) = answer else { panic!("{answer:?}") };
+    assert_eq!(failure.code, "LONG");
 }
