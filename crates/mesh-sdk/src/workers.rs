@@ -53,8 +53,7 @@ impl Workers {
             }
             // What has arrived and was not begun goes back with the subscription.
             drop(incoming);
-            let until = *stopped.borrow();
-            drain(tasks, clock, until).await
+            drain(tasks, clock, stopped).await
         });
         Self { stop, task }
     }
@@ -66,9 +65,18 @@ impl Workers {
     }
 }
 
-async fn drain(mut tasks: JoinSet<()>, clock: Arc<dyn Clock>, until: Option<Duration>) -> Drained {
+async fn drain(
+    mut tasks: JoinSet<()>,
+    clock: Arc<dyn Clock>,
+    mut stopped: watch::Receiver<Option<Duration>>,
+) -> Drained {
     let mut drained = Drained::default();
     let deadline = async {
+        // The subscription may have ended by itself: the stop, and with it the time, is to come.
+        let until = match stopped.wait_for(Option::is_some).await {
+            Ok(until) => *until,
+            Err(_) => None,
+        };
         match until {
             Some(until) => clock.sleep(until.saturating_sub(clock.monotonic())).await,
             None => std::future::pending().await,

@@ -88,3 +88,31 @@ async fn a_closed_broker_says_so() {
     let error = audit.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap_err();
     assert!(error.to_string().contains("closed"), "{error}");
 }
+
+/// A handler that begins and never ends.
+async fn stuck(bed: &Bed) -> Broker {
+    let (audit, notes) = (bed.audit().build(), Notes::default());
+    let seen = notes.clone();
+    audit
+        .subscribe("mail.sent", move |_| {
+            seen.write("begun");
+            std::future::pending()
+        })
+        .await
+        .unwrap();
+    bed.mail().publish("sent", &()).await.unwrap();
+    notes.wait(1).await;
+    audit
+}
+
+#[tokio::test]
+async fn close_keeps_its_time_when_the_subscription_ended_before() {
+    let bed = Bed::new().await;
+    let audit = stuck(&bed).await;
+    bed.broker.sever(audit.principal());
+    bed.clock.advance(Duration::ZERO).await;
+    let closing = tokio::spawn(async move { audit.close(SECOND).await });
+    bed.clock.advance(SECOND).await;
+    bed.clock.advance(SECOND).await;
+    assert!(closing.is_finished());
+}
