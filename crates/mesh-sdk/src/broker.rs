@@ -5,7 +5,7 @@ use std::time::Duration;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{EventPattern, ModuleManifest};
 use mesh_core::name::{ModuleName, NodeName};
-use mesh_core::port::Connection;
+use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
 
@@ -38,8 +38,8 @@ pub(crate) struct Inner {
     pub(crate) handled: Arc<dyn HandledStore>,
     /// Reads the module's consumer from the first `subscribe` on.
     pub(crate) dispatcher: tokio::sync::OnceCell<Arc<Dispatcher>>,
-    pub(crate) workers: Mutex<Vec<Workers>>,
-    pub(crate) closed: std::sync::atomic::AtomicBool,
+    /// Nothing once it was closed.
+    pub(crate) workers: Mutex<Option<Vec<Workers>>>,
 }
 
 pub(crate) struct Settings {
@@ -86,6 +86,23 @@ impl Broker {
         match self.principal() {
             Principal::Module { node, module } => Ok((node, module)),
             _ => Err(NotAModule),
+        }
+    }
+}
+
+impl Inner {
+    /// Keeps workers until the close; where that has begun they stop at once.
+    pub(crate) fn keep(
+        &self,
+        workers: Workers,
+        operation: Operation,
+    ) -> Result<(), TransportError> {
+        match &mut *self.workers.lock() {
+            Some(kept) => {
+                kept.push(workers);
+                Ok(())
+            }
+            None => Err(TransportError::new(ErrorKind::Closed, operation)),
         }
     }
 }
@@ -151,8 +168,7 @@ impl BrokerBuilder {
             connection: self.connection,
             settings: self.settings,
             dispatcher: tokio::sync::OnceCell::new(),
-            workers: Mutex::default(),
-            closed: std::sync::atomic::AtomicBool::new(false),
+            workers: Mutex::new(Some(Vec::new())),
         }))
     }
 }

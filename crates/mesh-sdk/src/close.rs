@@ -1,7 +1,10 @@
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::broker::Broker;
+use tokio::runtime::Handle;
+
+use crate::broker::{Broker, Inner};
+use crate::workers::Workers;
 
 /// What became of everything that was under way when a broker was closed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,28 +20,36 @@ pub struct Closed {
 
 impl Broker {
     /// Takes nothing more, lets running handlers finish within `timeout`, gives back the rest, and
-    /// leaves the broker. Closing again, or a clone, does nothing and answers an empty report.
+    /// leaves the broker. Once begun it is brought to its end, also when nobody waits for it any
+    /// more: a handler that closes its own broker is itself given back. Closing again, or a clone,
+    /// does nothing and answers an empty report.
     pub async fn close(&self, timeout: Duration) -> Closed {
-        if self.0.closed.swap(true, Ordering::AcqRel) {
+        let Some(workers) = self.0.workers.lock().take() else {
             return Closed::default();
+        };
+        let until = self.0.connection.clock().monotonic().saturating_add(timeout);
+        let closing = close(Arc::clone(&self.0), workers, until);
+        match Handle::try_current() {
+            Ok(runtime) => runtime.spawn(closing).await.unwrap_or_default(),
+            Err(_) => closing.await,
         }
-        let clock = self.0.connection.clock();
-        let until = clock.monotonic().saturating_add(timeout);
-        let workers = std::mem::take(&mut *self.0.workers.lock());
-        let drained =
-            futures_util::future::join_all(workers.into_iter().map(|workers| workers.stop(until)))
-                .await;
-        let mut closed = Closed::default();
-        for drained in drained {
-            closed.finished += drained.finished;
-            closed.released += drained.released;
-        }
-        let left = until.saturating_sub(clock.monotonic()).max(Duration::from_millis(100));
-        let report = self.0.connection.transport().close(left).await;
-        Closed {
-            finished: closed.finished + report.finished,
-            released: closed.released + report.released,
-            lost: report.lost,
-        }
+    }
+}
+
+async fn close(broker: Arc<Inner>, workers: Vec<Workers>, until: Duration) -> Closed {
+    let clock = broker.connection.clock();
+    let stopping = workers.into_iter().map(|workers| workers.stop(until));
+    let drained = futures_util::future::join_all(stopping).await;
+    let mut closed = Closed::default();
+    for drained in drained {
+        closed.finished += drained.finished;
+        closed.released += drained.released;
+    }
+    let left = until.saturating_sub(clock.monotonic()).max(Duration::from_millis(100));
+    let report = broker.connection.transport().close(left).await;
+    Closed {
+        finished: closed.finished + report.finished,
+        released: closed.released + report.released,
+        lost: report.lost,
     }
 }

@@ -10,7 +10,7 @@ use mesh_core::event::{self, EventId};
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Headers, names};
 use mesh_core::name::ToolName;
-use mesh_core::port::{Call, QueueGroup, Reason};
+use mesh_core::port::{Call, Operation, QueueGroup, Reason};
 use mesh_core::subject::Filter;
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -69,8 +69,7 @@ impl Broker {
             move |call| serve(Arc::clone(&handler), most, call),
             move |error| tracing::warn!(tool = %subject, %error, "while serving"),
         );
-        self.0.workers.lock().push(workers);
-        Ok(())
+        Ok(self.0.keep(workers, Operation::Serve)?)
     }
 }
 

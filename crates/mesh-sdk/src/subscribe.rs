@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
-use mesh_core::port::{ConsumeOptions, ConsumerRef, ReceiveError};
+use mesh_core::port::{ConsumeOptions, ConsumerRef, Operation, ReceiveError};
 use mesh_core::subject::Filter;
 use mesh_core::topology::StreamName;
 
@@ -64,7 +64,7 @@ impl Broker {
             },
             move |error| tell(&name, &error),
         );
-        self.0.workers.lock().push(workers);
+        self.0.keep(workers, Operation::Subscribe)?;
         Ok(dispatcher)
     }
 

@@ -1,4 +1,6 @@
 use super::*;
+use mesh_core::port::ConnectionState;
+
 use crate::Closed;
 
 #[tokio::test]
@@ -115,4 +117,43 @@ async fn close_keeps_its_time_when_the_subscription_ended_before() {
     bed.clock.advance(SECOND).await;
     bed.clock.advance(SECOND).await;
     assert!(closing.is_finished());
+}
+
+#[tokio::test]
+async fn a_close_whose_caller_went_away_is_finished_all_the_same() {
+    let bed = Bed::new().await;
+    let audit = stuck(&bed).await;
+    let mut states = audit.0.connection.transport().states();
+    let given_up = tokio::time::timeout(Duration::from_millis(1), audit.close(SECOND)).await;
+    assert!(given_up.is_err());
+    bed.clock.advance(SECOND).await;
+    let mut last = states.next().await;
+    while let Some(state) = states.next().await {
+        last = Some(state);
+    }
+    assert!(matches!(last, Some(ConnectionState::Closed)), "{last:?}");
+}
+
+#[tokio::test]
+async fn a_handler_may_close_its_own_broker() {
+    let bed = Bed::new().await;
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (own, seen) = (audit.clone(), notes.clone());
+    audit
+        .subscribe("mail.sent", move |_| {
+            let own = own.clone();
+            seen.write("begun");
+            async move {
+                own.close(SECOND).await;
+                Ok(())
+            }
+        })
+        .await
+        .unwrap();
+    mail.publish("sent", &()).await.unwrap();
+    notes.wait(1).await;
+    bed.clock.sleepers(2).await;
+    bed.clock.advance(SECOND).await;
+    let over = audit.handle("count", |_| async { Ok::<_, mesh_core::tool::ToolFailure>(1) }).await;
+    assert!(over.unwrap_err().to_string().contains("closed"));
 }
