@@ -45,6 +45,9 @@ async fn close(broker: Arc<Inner>, workers: Vec<Workers>, until: Duration) -> Cl
         closed.finished += drained.finished;
         closed.released += drained.released;
     }
+    if let Some(dispatcher) = broker.dispatcher.get() {
+        dispatcher.close();
+    }
     let left = until.saturating_sub(clock.monotonic()).max(Duration::from_millis(100));
     let report = broker.connection.transport().close(left).await;
     Closed {

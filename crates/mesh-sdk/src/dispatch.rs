@@ -32,7 +32,8 @@ pub(crate) struct Dispatcher {
     clock: Arc<dyn Clock>,
     handled: Arc<dyn HandledStore>,
     retry: RetryPolicy,
-    handlers: RwLock<Vec<(Filter, Handler)>>,
+    /// Nothing once the broker was closed.
+    handlers: RwLock<Option<Vec<(Filter, Handler)>>>,
     registered: Notify,
     in_hand: InHand,
 }
@@ -47,18 +48,28 @@ impl Dispatcher {
             clock,
             handled,
             retry,
-            handlers: RwLock::default(),
+            handlers: RwLock::new(Some(Vec::new())),
             registered: Notify::new(),
             in_hand: InHand::default(),
         }
     }
 
-    pub(crate) fn register(&self, pattern: Filter, handler: Handler) {
-        let mut handlers = self.handlers.write();
-        handlers.retain(|(other, _)| *other != pattern);
-        handlers.push((pattern, handler));
-        drop(handlers);
+    /// Takes a handler; says whether it is not too late for one.
+    pub(crate) fn register(&self, pattern: Filter, handler: Handler) -> bool {
+        if let Some(handlers) = &mut *self.handlers.write() {
+            handlers.retain(|(other, _)| *other != pattern);
+            handlers.push((pattern, handler));
+        } else {
+            return false;
+        }
         self.registered.notify_waiters();
+        true
+    }
+
+    /// Lets go of the handlers, and with them of the broker that they may hold.
+    pub(crate) fn close(&self) {
+        let handlers = self.handlers.write().take();
+        drop(handlers);
     }
 
     /// Handles and settles one delivery, reporting on it meanwhile.
@@ -115,7 +126,12 @@ impl Dispatcher {
             registered.as_mut().enable();
             let found: Vec<_> = {
                 let handlers = self.handlers.read();
-                handlers.iter().filter(|(pattern, _)| pattern.matches(&key)).cloned().collect()
+                handlers
+                    .iter()
+                    .flatten()
+                    .filter(|(pattern, _)| pattern.matches(&key))
+                    .cloned()
+                    .collect()
             };
             if !found.is_empty() {
                 return Some(found);

@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
-use mesh_core::port::{ConsumeOptions, ConsumerRef, Operation, ReceiveError};
+use mesh_core::port::{
+    ConsumeOptions, ConsumerRef, ErrorKind, Operation, ReceiveError, TransportError,
+};
 use mesh_core::subject::Filter;
 use mesh_core::topology::StreamName;
 
@@ -37,8 +39,11 @@ impl Broker {
             return Err(SubscribeError::NotConsumed { pattern });
         }
         let dispatcher = self.0.dispatcher.get_or_try_init(|| self.start_consuming()).await?;
-        dispatcher.register(pattern, Arc::new(move |event| handler(event).boxed()));
-        Ok(())
+        if dispatcher.register(pattern, Arc::new(move |event| handler(event).boxed())) {
+            Ok(())
+        } else {
+            Err(TransportError::new(ErrorKind::Closed, Operation::Subscribe).into())
+        }
     }
 
     async fn start_consuming(&self) -> Result<Arc<Dispatcher>, SubscribeError> {

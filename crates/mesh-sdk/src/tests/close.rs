@@ -157,3 +157,31 @@ async fn a_handler_may_close_its_own_broker() {
     let over = audit.handle("count", |_| async { Ok::<_, mesh_core::tool::ToolFailure>(1) }).await;
     assert!(over.unwrap_err().to_string().contains("closed"));
 }
+
+#[tokio::test]
+async fn a_closed_broker_lets_go_of_its_handlers() {
+    let bed = Bed::new().await;
+    let (audit, held) = (bed.audit().build(), Arc::new(()));
+    let (own, kept) = (audit.clone(), Arc::clone(&held));
+    audit
+        .subscribe("mail.sent", move |_| {
+            let _uses = (&own, &kept);
+            async { Ok(()) }
+        })
+        .await
+        .unwrap();
+    audit.close(SECOND).await;
+    drop(audit);
+    bed.clock.advance(Duration::ZERO).await;
+    assert_eq!(Arc::strong_count(&held), 1);
+}
+
+#[tokio::test]
+async fn a_closed_broker_takes_no_further_handler() {
+    let bed = Bed::new().await;
+    let audit = bed.audit().build();
+    audit.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap();
+    audit.close(SECOND).await;
+    let error = audit.subscribe("mail.lost", |_| async { Ok(()) }).await.unwrap_err();
+    assert!(error.to_string().contains("closed"), "{error}");
+}
