@@ -1,13 +1,13 @@
 //! From a delivery to the handlers that match it, and from their results to its settlement.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use mesh_core::event::Event;
-use mesh_core::port::{Clock, Delivery, Reason, Verdict};
+use mesh_core::port::{Clock, Delivery, Reason, TransportError, Verdict};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::MeshSubject;
 use parking_lot::RwLock;
@@ -35,6 +35,8 @@ pub(crate) struct Dispatcher {
     /// Nothing once the broker was closed.
     handlers: RwLock<Option<Vec<(Filter, Handler)>>>,
     registered: Notify,
+    /// Why nothing more is read.
+    over: OnceLock<TransportError>,
     in_hand: InHand,
 }
 
@@ -50,6 +52,7 @@ impl Dispatcher {
             retry,
             handlers: RwLock::new(Some(Vec::new())),
             registered: Notify::new(),
+            over: OnceLock::new(),
             in_hand: InHand::default(),
         }
     }
@@ -64,6 +67,16 @@ impl Dispatcher {
         }
         self.registered.notify_waiters();
         true
+    }
+
+    /// Notes why nothing more is read.
+    pub(crate) fn end(&self, error: TransportError) {
+        // It ends once.
+        let _ = self.over.set(error);
+    }
+
+    pub(crate) fn over(&self) -> Option<&TransportError> {
+        self.over.get()
     }
 
     /// Lets go of the handlers, and with them of the broker that they may hold.

@@ -26,7 +26,8 @@ impl Broker {
     /// one given stands.
     ///
     /// # Errors
-    /// [`SubscribeError::NotConsumed`] before any traffic where the manifest does not cover it.
+    /// [`SubscribeError::NotConsumed`] before any traffic where the manifest does not cover it. Once
+    /// reading has ended, because the consumer was retired or the connection dropped, that is told.
     pub async fn subscribe<P, F, W>(&self, pattern: P, handler: F) -> Result<(), SubscribeError>
     where
         P: TryInto<Filter>,
@@ -39,6 +40,9 @@ impl Broker {
             return Err(SubscribeError::NotConsumed { pattern });
         }
         let dispatcher = self.0.dispatcher.get_or_try_init(|| self.start_consuming()).await?;
+        if let Some(error) = dispatcher.over() {
+            return Err(error.clone().into());
+        }
         if dispatcher.register(pattern, Arc::new(move |event| handler(event).boxed())) {
             Ok(())
         } else {
@@ -58,7 +62,7 @@ impl Broker {
             Arc::clone(&self.0.handled),
             self.0.settings.retry,
         ));
-        let handling = Arc::clone(&dispatcher);
+        let (handling, reading) = (Arc::clone(&dispatcher), Arc::clone(&dispatcher));
         let workers = Workers::start(
             deliveries,
             Arc::clone(self.0.connection.clock()),
@@ -67,7 +71,12 @@ impl Broker {
                 let dispatcher = Arc::clone(&handling);
                 async move { dispatcher.dispatch(delivery).await }
             },
-            move |error| tell(&name, &error),
+            move |error| {
+                tell(&name, &error);
+                if let ReceiveError::Ended(error) = error {
+                    reading.end(error);
+                }
+            },
         );
         self.0.keep(workers, Operation::Subscribe)?;
         Ok(dispatcher)

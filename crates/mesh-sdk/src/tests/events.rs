@@ -261,3 +261,16 @@ async fn a_connection_that_will_not_come_back_is_not_tried_again() {
     bed.clock.advance(Duration::ZERO).await;
     assert!(publishing.is_finished());
 }
+
+#[tokio::test]
+async fn a_subscription_whose_consumer_was_retired_is_no_success() {
+    let bed = Bed::new().await;
+    let audit = bed.audit().build();
+    audit.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap();
+    let consumer = mesh_testkit::fixtures::consumer(StreamName::Events, "n1_audit");
+    assert!(bed.controller.administration().unwrap().retire(&consumer).await.unwrap());
+    bed.clock.advance(Duration::ZERO).await;
+    let again = audit.subscribe("mail.lost", |_| async { Ok(()) }).await;
+    let Err(SubscribeError::Transport(error)) = again else { panic!("{again:?}") };
+    assert_eq!(error.kind(), mesh_core::port::ErrorKind::NotFound);
+}
