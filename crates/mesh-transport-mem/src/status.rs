@@ -57,11 +57,16 @@ impl Status {
                 (SEVERED, ConnectionState::Disconnected(how.error(Operation::Connect)))
             }
         };
-        let was = self.over.swap(mark, Ordering::AcqRel);
-        if was != CLOSED {
-            self.states.send_replace(state);
+        // Closed is the last state: a connection that was severed may still be closed by its owner,
+        // and one that was closed is not severed afterwards.
+        let next = |was| (was != CLOSED).then_some(mark);
+        match self.over.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) {
+            Ok(was) => {
+                self.states.send_replace(state);
+                was == OPEN
+            }
+            Err(_) => false,
         }
-        was == OPEN
     }
 
     /// The current state, then each change; the last is the one it ended with.
@@ -76,5 +81,18 @@ impl Status {
             Some((state, (!last).then_some((states, false))))
         };
         ConnectionStates::new(stream::unfold(Some((self.states.subscribe(), true)), next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_its_owner_closed_is_not_severed_afterwards() {
+        let status = Status::new();
+        assert!(status.end(Over::Closed));
+        assert!(!status.end(Over::Severed));
+        assert_eq!(status.over(), Some(Over::Closed));
     }
 }
