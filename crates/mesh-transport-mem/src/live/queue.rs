@@ -8,7 +8,7 @@ use tokio::task::coop;
 
 /// What waits for one reader: at most `capacity` items, and word of what did not fit, in its place
 /// among them. Writers append under a lock; the reader takes everything at once and then reads
-/// without one.
+/// without one, unless what it has not read must stay here to be handed on.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     shared: Mutex<Shared<T>>,
@@ -16,6 +16,7 @@ pub(crate) struct Queue<T> {
     /// a higher one, and refuses too early rather than too late.
     unread: AtomicUsize,
     capacity: usize,
+    one_by_one: bool,
 }
 
 #[derive(Debug)]
@@ -84,7 +85,13 @@ impl<T> Queue<T> {
             }),
             unread: AtomicUsize::new(0),
             capacity,
+            one_by_one: false,
         }
+    }
+
+    /// One whose reader takes a single item at a time: the others can be [drained](Self::drain).
+    pub(crate) fn one_by_one(capacity: usize) -> Self {
+        Self { one_by_one: true, ..Self::new(capacity) }
     }
 
     /// Adds `item` if there is room.
@@ -231,8 +238,15 @@ impl<T> Reader<T> {
                     End::Because(error) => Some(Err(ReceiveError::Ended(error.clone()))),
                 });
             }
-            std::mem::swap(&mut self.taken, &mut shared.entries);
-            self.unread = std::mem::take(&mut shared.items);
+            if queue.one_by_one {
+                let entry = shared.entries.pop_front();
+                self.unread = usize::from(matches!(entry, Some(Entry::Item(_))));
+                shared.items -= self.unread;
+                self.taken.extend(entry);
+            } else {
+                std::mem::swap(&mut self.taken, &mut shared.entries);
+                self.unread = std::mem::take(&mut shared.items);
+            }
             shared.taken += self.unread as u64;
             shared.lent = self.unread;
             shared.stuck = false;

@@ -76,7 +76,7 @@ impl Requests for Port {
             number: link.broker.next_id(),
             filter,
             group: Some(group),
-            sink: Sink::Calls(Queue::new(buffer.get())),
+            sink: Sink::Calls(Queue::one_by_one(buffer.get())),
             access: Arc::clone(&link.access),
         };
         let held = link.attach_listener(listener, operation)?;

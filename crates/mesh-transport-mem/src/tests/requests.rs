@@ -196,3 +196,31 @@ async fn reply_addresses_follow_from_the_seed() {
     assert_ne!(replies[0], replies[1]);
     assert!(replies[0].as_str().starts_with("_INBOX.mail.n1.vault."));
 }
+
+#[tokio::test]
+async fn calls_behind_the_one_that_was_read_are_handed_on_too() {
+    let tools = Arc::new(Tools::new());
+    let mut first = tools.serve(&tools.server).await;
+    let mut tasks = Vec::new();
+    for _ in 0..5 {
+        let tools = Arc::clone(&tools);
+        tasks.push(tokio::spawn(async move { tools.ask(WAIT).await }));
+    }
+    tools.until_pending(5).await;
+    let read = first.next().await.unwrap().unwrap();
+    let other = tools.broker.connect(module("vault"));
+    let mut second = tools.serve(&other).await;
+    assert_eq!(tools.server.transport().close(WAIT).await.released, 4);
+    drop((read, first));
+    for _ in 0..4 {
+        let call = arrived(&mut second).await.unwrap().unwrap();
+        call.answer(Headers::default(), "yes".into()).await.unwrap();
+    }
+    tools.until_pending(1).await;
+    tools.clock.advance(WAIT);
+    let mut answered = 0;
+    for task in tasks {
+        answered += usize::from(task.await.unwrap().is_ok());
+    }
+    assert_eq!(answered, 4, "all but the one that was read and dropped");
+}
