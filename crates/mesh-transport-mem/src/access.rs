@@ -112,14 +112,25 @@ impl Access {
         let group = shared.then(|| QueueGroup::of_consumer(&consumer.consumer));
         let delivery = DeliverySubject::of(consumer.clone()).to_subject().into();
         let hears = permissions.subscribe.permits_filter(&delivery, group.as_ref());
-        let acks = AckAddress::filters(consumer)
-            .iter()
-            .any(|filter| permissions.publish.permits_filter(filter, None));
-        if hears && acks {
+        if hears && acknowledges(permissions, consumer) {
             Ok(())
         } else {
             Err(TransportError::new(ErrorKind::Denied, Operation::Consume)
                 .about(consumer.to_string()))
+        }
+    }
+
+    /// Settling a delivery takes the right to its acknowledgements, also after the delivery.
+    pub(crate) fn settle(
+        &self,
+        consumer: &ConsumerRef,
+        operation: Operation,
+    ) -> Result<(), TransportError> {
+        match self {
+            Self(Some(allowed)) if !acknowledges(&allowed.load().permissions, consumer) => {
+                Err(TransportError::new(ErrorKind::Denied, operation).about(consumer.to_string()))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -130,4 +141,10 @@ impl Access {
             Self(None) => false,
         }
     }
+}
+
+/// Whether the acknowledgements of a consumer may be published, in one of their forms.
+fn acknowledges(permissions: &Permissions, consumer: &ConsumerRef) -> bool {
+    let filters = AckAddress::filters(consumer);
+    filters.iter().any(|filter| permissions.publish.permits_filter(filter, None))
 }

@@ -35,6 +35,11 @@ impl Place {
     fn now(&self) -> Duration {
         self.link.broker.clock.monotonic()
     }
+
+    fn check(&self, operation: Operation) -> Result<(), TransportError> {
+        self.link.check_open(operation)?;
+        self.link.access.settle(&self.seat.consumer, operation)
+    }
 }
 
 impl Reading {
@@ -119,15 +124,15 @@ impl HeldDelivery {
 #[async_trait]
 impl Settlement for HeldDelivery {
     async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
-        // A connection that is over has given everything back already.
-        self.place.link.check_open(Operation::Settle)?;
+        // A connection that is over, or has lost its right, has given everything back already.
+        self.place.check(Operation::Settle)?;
         self.give(verdict);
         Ok(())
     }
 
     async fn progress(&self) -> Result<(), TransportError> {
         let Place { link, stream, seat } = &self.place;
-        link.check_open(Operation::Progress)?;
+        self.place.check(Operation::Progress)?;
         let effects = stream.progress(seat, &self.ticket, self.place.now());
         link.broker.run(effects);
         Ok(())

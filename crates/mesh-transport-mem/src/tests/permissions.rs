@@ -1,5 +1,5 @@
 use mesh_core::permissions::{ModuleGrants, Rules};
-use mesh_core::port::{ErrorKind, ReceiveError};
+use mesh_core::port::{ErrorKind, Reason, ReceiveError};
 
 use super::*;
 
@@ -113,4 +113,23 @@ async fn what_is_denied_within_a_filter_is_not_heard() {
     publish("a.plain").await;
     publish("a.secret").await;
     assert_eq!(heard.next().await.unwrap().unwrap().subject().as_str(), "a.secret");
+}
+
+#[tokio::test]
+async fn what_was_held_is_not_settled_once_the_right_is_gone() {
+    let bed = Bed::new().await;
+    let audit = scoped(&bed, "audit");
+    let mut deliveries = bed.read(&audit, "n1_audit").await;
+    for body in ["a", "b", "c"] {
+        bed.emit(body).await;
+    }
+    let (first, second, third) =
+        (next(&mut deliveries).await, next(&mut deliveries).await, next(&mut deliveries).await);
+    bed.broker.set_permissions(&module("audit"), &Permissions::default());
+    assert_eq!(first.progress().await.unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(first.ack().await.unwrap_err().kind(), ErrorKind::Denied);
+    let refused = second.terminate(Reason::new("no use")).await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(third.nak(None).await.unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!((bed.owed("n1_audit").await, bed.dead().await), (3, 0));
 }
