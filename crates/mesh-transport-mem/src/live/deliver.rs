@@ -33,7 +33,12 @@ pub(crate) fn offer(
             return;
         }
         let full = full.get_or_insert_with(|| {
-            Box::new(Full { route: Arc::clone(route), message, places: SmallVec::new() })
+            Box::new(Full {
+                route: Arc::clone(route),
+                message,
+                from: from.cloned(),
+                places: SmallVec::new(),
+            })
         });
         full.places.push((place, fullness));
     };
@@ -48,17 +53,20 @@ pub(crate) fn offer(
     full
 }
 
-/// A message for readers without room.
+/// A message for readers without room. Where nobody [waits](wait) for them to the end, it is dropped
+/// and counted there.
 #[derive(Debug)]
 pub(crate) struct Full {
     route: Arc<Route>,
     message: Message,
+    from: Option<Arc<Principal>>,
     places: SmallVec<[(Place, Fullness); 2]>,
 }
 
 /// Lets the readers run while they read. What then has no room is dropped and counted there.
-pub(crate) async fn wait(mut full: Box<Full>, from: Option<&Arc<Principal>>) {
-    let Full { route, message, places } = &mut *full;
+pub(crate) async fn wait(mut full: Box<Full>) {
+    let Full { route, message, from, places } = &mut *full;
+    let from = from.as_ref();
     let mut in_vain = 0;
     for _ in 0..AT_MOST {
         tokio::task::yield_now().await;
@@ -88,8 +96,17 @@ pub(crate) async fn wait(mut full: Box<Full>, from: Option<&Arc<Principal>>) {
             break;
         }
     }
-    for (place, _) in places {
+    for (place, _) in places.drain(..) {
         place.insist(route, message.clone(), from, in_vain == IN_VAIN);
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        // The publish was given up. Others may have the message: these are told that they have not.
+        for (place, _) in self.places.drain(..) {
+            place.insist(&self.route, self.message.clone(), self.from.as_ref(), false);
+        }
     }
 }
 

@@ -65,7 +65,7 @@ impl Port {
 
     /// Waits a moment for readers without room. Rare, so its room is not part of every call.
     fn wait(&self, full: Box<Full>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(wait(full, Some(&self.link.principal)))
+        Box::pin(wait(full))
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

@@ -170,3 +170,18 @@ async fn ever_new_subjects_fill_no_memory() {
     assert!(broker.0.hub.remembered() <= 64 * 1024);
     assert!(reader.next().await.unwrap().is_ok());
 }
+
+#[tokio::test]
+async fn a_publish_that_is_given_up_while_it_waits_is_told_as_lost() {
+    let broker = broker();
+    let connection = broker.connect(module("mail"));
+    let mut slow = listen(&connection, "a.b", 1).await;
+    publish(&connection, "a.b", "1".to_owned()).await;
+    let transport = connection.transport();
+    let mut second = transport.publish(message("a.b", "2"), Default::default());
+    assert!(poll(&mut second).is_pending());
+    drop(second);
+    assert_eq!(&slow.next().await.unwrap().unwrap().payload()[..], b"1");
+    let told = arrived(&mut slow).await;
+    assert!(matches!(told, Some(Err(ReceiveError::Lagged { lost: 1 }))), "{told:?}");
+}
