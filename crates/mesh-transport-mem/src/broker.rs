@@ -17,7 +17,9 @@ use rand::{Rng as _, SeedableRng as _};
 
 use crate::access::Access;
 use crate::link::{Link, LinkId};
-use crate::live::{Asked, Full, Hub, Listener, deliver_now, deliver_to_group, offer};
+use crate::live::{
+    Asked, Full, Hub, Left, Listener, Offered, deliver_now, deliver_to_group, offer,
+};
 use crate::pending::Pending;
 use crate::statistics::Statistics;
 use crate::status::Over;
@@ -53,7 +55,7 @@ pub(crate) struct Settings {
 /// What became of a publish.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// Whether anybody receives it.
+    /// Whether anybody has it.
     pub(crate) received: bool,
     /// Those whose buffers have no room.
     pub(crate) full: Option<Box<Full>>,
@@ -160,28 +162,43 @@ impl Broker {
         &self,
         from: Option<&Arc<Principal>>,
         message: Message,
-        require_receiver: bool,
     ) -> Result<Published, TransportError> {
         let subject = message.subject();
         let route = self.hub.route(subject);
         let answered = is_inbox(subject) && self.pending.answer(subject, Ok(message.clone()));
-        let received = answered || route.is_heard() || route.stream.is_some();
-        if require_receiver && !received {
-            return Err(
-                TransportError::new(ErrorKind::NoResponders, Operation::Publish).about(subject)
-            );
-        }
         let Some(stream) = &route.stream else {
-            let full = offer(&route, message, from);
-            return Ok(Published { received, full });
+            let published = self.reach(offer(&route, message, from), from);
+            return Ok(Published { received: answered || published.received, ..published });
         };
         let appended = self.keep(stream, &message, Append::plain())?;
         let reply = message.reply().cloned();
-        let full = offer(&route, message, from);
+        let published = self.reach(offer(&route, message, from), from);
         if let Some(reply) = reply {
             self.confirm(&reply, &appended);
         }
-        Ok(Published { received, full })
+        Ok(Published { received: true, ..published })
+    }
+
+    /// Who has a message that was offered. A group whose members all left meanwhile is looked for
+    /// anew: others may have come.
+    pub(crate) fn reach(&self, offered: Offered, from: Option<&Arc<Principal>>) -> Published {
+        let Offered { mut taken, full, left } = offered;
+        for left in left {
+            taken |= self.to_group(left, from);
+        }
+        Published { received: taken, full }
+    }
+
+    /// Gives a message to one member of a group; the answer is whether there is any.
+    fn to_group(&self, mut left: Left, from: Option<&Arc<Principal>>) -> bool {
+        loop {
+            let route = self.hub.route(left.message.subject());
+            match deliver_to_group(&route, left, from) {
+                None => return false,
+                Some(Ok(())) => return true,
+                Some(Err(back)) => left = back,
+            }
+        }
     }
 
     /// The server confirms what a stream keeps to any reply address, whoever may publish there.
@@ -223,15 +240,14 @@ impl Broker {
         let mut count = 0;
         for Asked { message, caller } in unread {
             count += 1;
-            let route = self.hub.route(message.subject());
-            let taken = listener
-                .group
-                .as_ref()
-                .is_some_and(|group| deliver_to_group(&route, group, &message, caller.as_ref()));
-            if let (false, Some(reply)) = (taken, message.reply()) {
-                let nobody = TransportError::new(ErrorKind::NoResponders, Operation::Request)
-                    .about(message.subject());
-                self.pending.answer(reply, Err(nobody));
+            let nobody = TransportError::new(ErrorKind::NoResponders, Operation::Request)
+                .about(message.subject());
+            let reply = message.reply().cloned();
+            let group = listener.group.clone();
+            let taken =
+                group.is_some_and(|group| self.to_group(Left { group, message }, caller.as_ref()));
+            if let (false, Some(reply)) = (taken, reply) {
+                self.pending.answer(&reply, Err(nobody));
             }
         }
         count

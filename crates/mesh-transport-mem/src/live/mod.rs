@@ -8,7 +8,7 @@ mod route;
 mod subscription;
 mod table;
 
-pub(crate) use deliver::{Full, deliver_now, deliver_to_group, offer, wait};
+pub(crate) use deliver::{Full, Left, Offered, deliver_now, deliver_to_group, offer, wait};
 pub(crate) use hub::Hub;
 pub(crate) use listener::{Asked, Listener, Sink};
 pub(crate) use queue::{End, Queue};

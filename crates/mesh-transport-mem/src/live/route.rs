@@ -42,11 +42,6 @@ impl Route {
             }),
         }
     }
-
-    /// Whether somebody listens live.
-    pub(crate) fn is_heard(&self) -> bool {
-        !self.plain.is_empty() || !self.groups.is_empty()
-    }
 }
 
 impl Group {

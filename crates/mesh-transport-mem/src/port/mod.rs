@@ -56,16 +56,20 @@ impl Port {
     /// Publishes what was checked; the answer is whether anybody receives it.
     async fn send(&self, message: Message) -> Result<bool, TransportError> {
         let Link { broker, principal, .. } = &*self.link;
-        let published = broker.publish(Some(principal), message, false)?;
-        if let Some(full) = published.full {
-            self.wait(full).await;
+        let published = broker.publish(Some(principal), message)?;
+        match published.full {
+            None => Ok(published.received),
+            Some(full) => Ok(published.received | self.wait(full).await),
         }
-        Ok(published.received)
     }
 
-    /// Waits a moment for readers without room. Rare, so its room is not part of every call.
-    fn wait(&self, full: Box<Full>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(wait(full))
+    /// Waits a moment for readers without room; the answer is whether anybody received it or was
+    /// told of its loss. Rare, so its room is not part of every call.
+    fn wait(&self, full: Box<Full>) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(async {
+            let Link { broker, principal, .. } = &*self.link;
+            broker.reach(wait(full).await, Some(principal)).received
+        })
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

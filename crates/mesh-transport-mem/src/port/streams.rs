@@ -35,8 +35,8 @@ impl Streams for Port {
         };
         let appended = broker.keep(stream, &message, append)?;
         if !appended.duplicate {
-            let full = offer(&route, message, Some(&self.link.principal));
-            if let Some(full) = full {
+            let from = Some(&self.link.principal);
+            if let Some(full) = broker.reach(offer(&route, message, from), from).full {
                 self.wait(full).await;
             }
         }

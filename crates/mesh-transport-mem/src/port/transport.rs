@@ -4,8 +4,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    Capabilities, Capability, CloseReport, ConnectionStates, Incoming, Operation, PublishOptions,
-    SubscribeOptions, Subscription, Transport, TransportError,
+    Capabilities, Capability, CloseReport, ConnectionStates, ErrorKind, Incoming, Operation,
+    PublishOptions, SubscribeOptions, Subscription, Transport, TransportError,
 };
 use mesh_core::subject::Filter;
 use tokio::task::coop;
@@ -36,14 +36,19 @@ impl Transport for Port {
         })?;
         // A publisher that never waits for anything else lets others run now and then.
         coop::consume_budget().await;
+        let nobody = options.require_receiver.then(|| {
+            TransportError::new(ErrorKind::NoResponders, Operation::Publish)
+                .about(message.subject())
+        });
         let Link { broker, principal, .. } = &*self.link;
-        let published = broker.publish(Some(principal), message, options.require_receiver)?;
-        match published.full {
-            None => Ok(()),
-            Some(full) => {
-                self.wait(full).await;
-                Ok(())
-            }
+        let published = broker.publish(Some(principal), message)?;
+        let received = match published.full {
+            None => published.received,
+            Some(full) => published.received | self.wait(full).await,
+        };
+        match nobody {
+            Some(nobody) if !received => Err(nobody),
+            _ => Ok(()),
         }
     }
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use mesh_clock::SystemClock;
-use mesh_core::port::{ReceiveError, SubscribeOptions};
+use mesh_core::port::{ErrorKind, QueueGroup, ReceiveError, Responder, SubscribeOptions};
 use tokio::task::JoinSet;
 
 use super::*;
@@ -123,4 +125,59 @@ async fn every_event_is_handled_though_readers_come_and_go() {
         delivery.ack().await.unwrap();
     }
     assert_eq!(handled, (1..=EVENTS).collect());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_call_is_never_lost_between_servers_that_come_and_go() {
+    const CALLS: usize = 8_000;
+    let broker = InMemoryFilterBroker::new(Arc::new(SystemClock::new()));
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut servers = JoinSet::new();
+    for _ in 0..2 {
+        let (server, stop) = (broker.connect(module("vault")), Arc::clone(&stop));
+        servers.spawn(async move {
+            let requests = server.requests().unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                let tool = filter("mesh.tools.vault.open");
+                let mut calls = requests.serve(tool, QueueGroup::serve()).await.unwrap();
+                for _ in 0..3 {
+                    tokio::task::yield_now().await;
+                    while let Poll::Ready(Some(call)) = poll(&mut Box::pin(calls.next())) {
+                        call.unwrap().answer(Default::default(), "yes".into()).await.unwrap();
+                    }
+                }
+            }
+        });
+    }
+    let mut callers = JoinSet::new();
+    for _ in 0..4 {
+        let caller = broker.connect(module("mail"));
+        callers.spawn(async move {
+            let requests = caller.requests().unwrap();
+            let mut lost = 0;
+            for _ in 0..CALLS / 4 {
+                let responder = Responder::Module(ModuleName::new("vault").unwrap());
+                let asked = requests.request(
+                    responder,
+                    message("mesh.tools.vault.open", "q"),
+                    Duration::from_secs(5),
+                );
+                match asked.await {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::NoResponders => {
+                        tokio::task::yield_now().await;
+                    }
+                    Err(_) => {
+                        lost += 1;
+                        break;
+                    }
+                }
+            }
+            lost
+        });
+    }
+    let lost: usize = callers.join_all().await.into_iter().sum();
+    stop.store(true, Ordering::Relaxed);
+    servers.join_all().await;
+    assert_eq!(lost, 0, "callers that nobody told");
 }
