@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use mesh_core::event::Event;
+use mesh_core::name::ConsumerName;
 use mesh_core::port::{Clock, Delivery, Reason, TransportError, Verdict};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::MeshSubject;
@@ -22,13 +23,15 @@ use crate::retry::RetryPolicy;
 pub(crate) type Handler =
     Arc<dyn Fn(ReceivedEvent) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync>;
 
-/// How often a delivery in hand is reported on: a third of the consumer's `ack_wait` (protocol §3).
+/// How often a delivery in hand is reported on where the transport does not say how long a claim
+/// lasts; else it is a third of that (protocol §3).
 const PROGRESS: Duration = Duration::from_secs(10);
 /// How long a delivery waits for a handler to be registered before it is given back.
 const HOLD: Duration = Duration::from_secs(30);
 
 /// Knows the handlers, and settles each delivery by what they say.
 pub(crate) struct Dispatcher {
+    consumer: ConsumerName,
     clock: Arc<dyn Clock>,
     handled: Arc<dyn HandledStore>,
     retry: RetryPolicy,
@@ -42,11 +45,13 @@ pub(crate) struct Dispatcher {
 
 impl Dispatcher {
     pub(crate) fn new(
+        consumer: ConsumerName,
         clock: Arc<dyn Clock>,
         handled: Arc<dyn HandledStore>,
         retry: RetryPolicy,
     ) -> Self {
         Self {
+            consumer,
             clock,
             handled,
             retry,
@@ -87,6 +92,7 @@ impl Dispatcher {
 
     /// Handles and settles one delivery, reporting on it meanwhile.
     pub(crate) async fn dispatch(&self, delivery: Delivery) {
+        let every = delivery.info().ack_wait.map_or(PROGRESS, |wait| wait / 3);
         let verdict = {
             let work = self.verdict(&delivery);
             tokio::pin!(work);
@@ -94,7 +100,7 @@ impl Dispatcher {
                 tokio::select! {
                     biased;
                     verdict = &mut work => break verdict,
-                    () = self.clock.sleep(PROGRESS) => {
+                    () = self.clock.sleep(every) => {
                         if let Err(error) = delivery.progress().await {
                             tracing::debug!(%error, "could not report progress");
                         }
@@ -164,6 +170,7 @@ impl Dispatcher {
         received: ReceivedEvent,
     ) -> Result<(), HandlerError> {
         let key = HandledKey {
+            consumer: self.consumer.clone(),
             handler: handler_name,
             module: received.module.clone(),
             event: received.event.id().clone(),

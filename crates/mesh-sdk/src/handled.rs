@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mesh_core::event::EventId;
-use mesh_core::name::ModuleName;
+use mesh_core::name::{ConsumerName, ModuleName};
 use mesh_core::port::Clock;
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
 
-/// What is handled once: one event, by one handler. An id is its emitter's own, so the emitting
-/// module, as the subject proves it, is part of the key.
+/// What is handled once: one event, by one handler of one consumer (protocol §3). Two nodes that share
+/// a store are two consumers. An id is its emitter's own, so the emitting module, as the subject
+/// proves it, is part of the key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "stores build and read it")]
 pub struct HandledKey {
+    /// The consumer: `<node>_<module>`.
+    pub consumer: ConsumerName,
     /// The handler: its pattern.
     pub handler: Filter,
     /// The emitting module.

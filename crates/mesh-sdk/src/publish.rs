@@ -108,7 +108,7 @@ impl Broker {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let left = deadline.saturating_sub(clock.monotonic());
+            let left = deadline.saturating_sub(clock.monotonic()).min(ATTEMPT);
             let options =
                 AppendOptions { id: Some(id.clone()), timeout: left, ..AppendOptions::default() };
             match streams.append(message.clone(), options).await {
@@ -128,6 +128,9 @@ impl Broker {
         }
     }
 }
+
+/// How long one try waits for the broker's word, so that one that got lost leaves time for another.
+const ATTEMPT: Duration = Duration::from_secs(2);
 
 /// A broker that was away may have the event or not: the same id makes another try harmless. One
 /// that answered is believed, and so is a transport that says that the connection won't be back.

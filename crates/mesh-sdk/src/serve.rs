@@ -10,7 +10,7 @@ use mesh_core::event::{self, EventId};
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Headers, names};
 use mesh_core::name::ToolName;
-use mesh_core::port::{Call, Operation, QueueGroup, Reason};
+use mesh_core::port::{Call, Operation, Reason, ServeOptions};
 use mesh_core::subject::Filter;
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -50,7 +50,7 @@ impl Broker {
             .0
             .connection
             .requests()?
-            .serve(Filter::from(subject.clone()), QueueGroup::serve())
+            .serve(Filter::from(subject.clone()), ServeOptions::default())
             .await?;
         let handler: Arc<Serving> = Arc::new(move |call| {
             let work = handler(call);
@@ -113,13 +113,13 @@ async fn run(handler: &Serving, call: &Call) -> Result<JsonText, ToolFailure> {
     let headers = call.message().headers();
     let input = JsonText::new(call.message().payload().clone())
         .map_err(|error| ToolFailure::new(codes::BAD_REQUEST, format!("input: {error}")))?;
-    let time_left = headers
+    let timeout = headers
         .value(names::TIMEOUT_MS.as_str())
         .and_then(|text| text.parse().ok())
         .map(Duration::from_millis);
     let name = event::CAUSATION_ID;
     let cause = headers.value(name).and_then(|value| EventId::from_header(name, value).ok());
-    let call = ToolCall { input, caller: call.caller().cloned(), time_left };
+    let call = ToolCall { input, caller: call.caller().cloned(), timeout };
     // The handler is called in here too: it may panic, or ask others, before it gives its future.
     let handling = async move { handler(call).await };
     AssertUnwindSafe(caused_by(cause, handling))

@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -55,9 +56,15 @@ impl Broker {
         let name = ConsumerName::of_module(node, module);
         let patterns = self.arriving(&name)?;
         let consumer = ConsumerRef::new(StreamName::Events, name.clone());
-        let options = ConsumeOptions { patterns, ..ConsumeOptions::default() };
+        let options = ConsumeOptions {
+            patterns,
+            // What is not handled yet is left to other readers.
+            in_flight: NonZeroUsize::new(self.0.settings.concurrency).unwrap_or(NonZeroUsize::MIN),
+            ..ConsumeOptions::default()
+        };
         let deliveries = self.0.connection.streams()?.consume(consumer, options).await?;
         let dispatcher = Arc::new(Dispatcher::new(
+            name.clone(),
             Arc::clone(self.0.connection.clock()),
             Arc::clone(&self.0.handled),
             self.0.settings.retry,

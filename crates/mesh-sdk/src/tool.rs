@@ -13,8 +13,9 @@ pub struct ToolCall {
     pub input: JsonText,
     /// Who asks, where the broker proves it. Never what the call itself claims.
     pub caller: Option<Principal>,
-    /// How long the caller still waits, where it said so.
-    pub time_left: Option<Duration>,
+    /// How long the caller waits, where it said so: counted from when it asked, so that a call which
+    /// waited for a handler has less.
+    pub timeout: Option<Duration>,
 }
 
 impl ToolCall {

@@ -3,6 +3,8 @@
 use mesh_core::port::Limits;
 use mesh_core::tool::{ToolFailure, codes};
 
+use mesh_core::name::ConsumerName;
+
 use super::*;
 use crate::{Handled, HandledKey, HandledStore as _, MemoryHandled, RequestError, ToolCall};
 
@@ -28,6 +30,7 @@ async fn the_longest_window_of_a_store_is_no_overflow() {
 
 fn key(id: &str) -> HandledKey {
     HandledKey {
+        consumer: ConsumerName::new("n1_audit").unwrap(),
         handler: filter("mail.>"),
         module: module_name("mail"),
         event: EventId::new(id).unwrap(),

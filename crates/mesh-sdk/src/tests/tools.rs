@@ -12,7 +12,7 @@ async fn serving(bed: &Bed) -> (Broker, Notes) {
         seen.write(format!(
             "{:?} {:?}",
             call.caller.as_ref().map(ToString::to_string),
-            call.time_left
+            call.timeout
         ));
         async move {
             let input: Value = call.decode()?;

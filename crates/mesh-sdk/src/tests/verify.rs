@@ -100,6 +100,7 @@ async fn a_memory_of_what_was_handled_is_bounded_and_forgets() {
     let clock = ManualClock::new();
     let store = MemoryHandled::with_bounds(Arc::new(clock.clone()), 2, SECOND);
     let key = |id: &str| HandledKey {
+        consumer: mesh_core::name::ConsumerName::new("n1_audit").unwrap(),
         handler: filter("mail.>"),
         module: module_name("mail"),
         event: EventId::new(id).unwrap(),
