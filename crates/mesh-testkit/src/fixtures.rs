@@ -19,7 +19,7 @@ use mesh_core::topology::{
 /// What `result` holds, or a panic with its error at the caller's line.
 #[track_caller]
 #[expect(clippy::panic, reason = "a wrong literal in a test must stop the test")]
-fn valid<T, E: Display>(result: Result<T, E>, text: &str) -> T {
+pub(crate) fn valid<T, E: Display>(result: Result<T, E>, text: &str) -> T {
     match result {
         Ok(value) => value,
         Err(error) => panic!("fixture {text:?}: {error}"),

@@ -1,6 +1,7 @@
 //! Properties of the core over whatever the strategies of `mesh-testkit` make, and the durable broker
 //! in the process beside the model.
 #![expect(unreachable_pub, reason = "a test")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod credentials;
 mod damage;

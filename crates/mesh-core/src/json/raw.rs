@@ -92,6 +92,12 @@ impl<'a> RawJson<'a> {
         Self(text)
     }
 
+    /// Whether it can stand inside that many containers more and still be read.
+    #[must_use]
+    pub fn fits_inside(&self, levels: usize) -> bool {
+        Scanner::nested(self.0.as_bytes(), levels).is_ok_and(|mut scanner| scanner.value().is_ok())
+    }
+
     /// The exact text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -30,6 +30,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// The same for a value that is to stand inside that many containers more.
+    pub(crate) fn nested(bytes: &'a [u8], levels: usize) -> Result<Self, JsonError> {
+        Ok(Self { depth: levels, ..Self::new(bytes, usize::MAX)? })
+    }
+
     /// A scanner of a value that was checked already; offsets still count from the document's start.
     pub(crate) fn inside(value: Value<'a>) -> Self {
         Self::over(value.text, value.offset)

@@ -236,3 +236,15 @@ proptest! {
         prop_assert_eq!(theirs.as_string().unwrap(), &*text);
     }
 }
+
+#[test]
+fn a_text_stays_readable_inside_an_envelope() {
+    use crate::json::JsonText;
+
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    assert!(JsonText::new(nested(126)).is_ok());
+    let error = JsonText::new(nested(127)).unwrap_err();
+    assert_eq!((error.problem, error.offset), (JsonProblem::TooDeep, 126));
+    let raw = RawJson::new(nested(126)).unwrap();
+    assert!(raw.fits_inside(2) && !raw.fits_inside(3));
+}

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{EmitError, JsonError, RawJson, Scanner, finite};
 
-/// One JSON value as UTF-8 text that owns its bytes, checked as [`RawJson`] is. The bytes are kept
-/// as they came, white space around the value too. Cheap to clone.
+/// One JSON value as UTF-8 text that owns its bytes, checked as [`RawJson`] is, and at most 126 deep: it
+/// stays readable when it is put into an envelope. The bytes are kept as they came, white space around
+/// the value too. Cheap to clone.
 ///
 /// ```
 /// use mesh_core::json::JsonText;
@@ -21,13 +22,16 @@ use super::{EmitError, JsonError, RawJson, Scanner, finite};
 pub struct JsonText(Bytes);
 
 impl JsonText {
+    /// The containers that an envelope puts around a value: `{"credential": {"field": …}}`.
+    const ROOM: usize = 2;
+
     /// Checks `text`.
     ///
     /// # Errors
     /// [`JsonError`] with the problem and its byte offset.
     pub fn new(text: impl Into<Bytes>) -> Result<Self, JsonError> {
         let text = text.into();
-        let mut scanner = Scanner::new(&text, usize::MAX)?;
+        let mut scanner = Scanner::nested(&text, Self::ROOM)?;
         scanner.value()?;
         scanner.end()?;
         Ok(Self(text))
@@ -45,7 +49,7 @@ impl JsonText {
 
     /// For what [`ObjectWriter`](super::ObjectWriter) wrote.
     pub(crate) fn from_checked(text: Vec<u8>) -> Self {
-        debug_assert!(Self::new(text.clone()).is_ok());
+        debug_assert!(RawJson::from_slice(&text, usize::MAX).is_ok());
         Self(text.into())
     }
 

@@ -68,7 +68,7 @@ pub(super) struct Requires {
 }
 
 impl Draft {
-    pub(super) fn written(&self, layout: Layout) -> Option<TomlText<ModuleManifest>> {
+    pub(super) fn written(&self, layout: Layout) -> TomlText<ModuleManifest> {
         let mut values: Table =
             vec![("name", quoted(self.name.as_str())), ("version", quoted(&self.version))];
         let arrays = [
@@ -97,8 +97,8 @@ impl Draft {
             ("requires", requires.collect()),
         ];
         let text = document(layout, &values, &tables);
-        let value = ModuleManifest::parse(&format!("{}.toml", self.name), &text).ok()?;
-        Some(TomlText { text, value })
+        let file = format!("{}.toml", self.name);
+        TomlText::sound(text, |text| ModuleManifest::parse(&file, text))
     }
 }
 
@@ -156,7 +156,7 @@ pub fn module_manifest() -> impl Strategy<Value = TomlText<ModuleManifest>> {
         tools(tool_name()),
         (provides, requires),
     );
-    all.prop_filter_map("never", |(head, events, calls, tools, provisions)| {
+    all.prop_map(|(head, events, calls, tools, provisions)| {
         let (name, version, layout) = head;
         let fits = |event: &EventName| {
             let (module, event) = (name.clone(), event.clone());
@@ -192,7 +192,7 @@ pub fn mesh_file() -> impl Strategy<Value = TomlText<MeshFile>> {
     let access = prop::option::of(prop::collection::vec(call, 0..=3));
     let people = prop::collection::btree_map(person_name(), access, 0..=3);
     let all = (nodes(), modules, people, layout());
-    all.prop_filter_map("never", |(nodes, modules, people, layout)| {
+    all.prop_map(|(nodes, modules, people, layout)| {
         let assignments = modules.iter().map(|(module, nodes)| assignment(module, nodes));
         let people = people.iter().map(|(name, access)| person(name.as_str(), access.as_deref()));
         file(layout, &nodes, assignments.collect(), people.collect())
@@ -225,7 +225,7 @@ pub(super) fn file<'a, N: AsRef<str> + 'a>(
     nodes: impl IntoIterator<Item = &'a N>,
     assignments: Vec<Table>,
     people: Vec<Table>,
-) -> Option<TomlText<MeshFile>> {
+) -> TomlText<MeshFile> {
     let nodes = nodes.into_iter().map(|node| vec![("name", quoted(node.as_ref()))]);
     let tables =
         [("nodes", Vec::from_iter(nodes)), ("assignments", assignments), ("people", people)];
@@ -234,6 +234,5 @@ pub(super) fn file<'a, N: AsRef<str> + 'a>(
     if !text.contains("nodes]]") && !text.starts_with("nodes") {
         text.insert_str(0, "nodes = []\n");
     }
-    let value = MeshFile::parse("mesh.toml", &text).ok()?;
-    Some(TomlText { text, value })
+    TomlText::sound(text, |text| MeshFile::parse("mesh.toml", text))
 }

@@ -6,10 +6,11 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::manifests::{Draft, Requires, assignment, contributes, file, person, tools};
-use super::toml_text::{Layout, Table, TomlText, layout};
+use super::toml_text::{Layout, Table, TomlText, layout, told};
 use super::{
     few_events, few_modules, few_nodes, few_tools, module_name, node_name, person_name, tool_name,
 };
+use crate::fixtures::valid;
 
 /// A mesh whose files agree with each other, and the files.
 #[derive(Debug, Clone)]
@@ -35,8 +36,8 @@ type Wishes = (Vec<(Index, u8)>, Vec<Index>, Vec<(Index, bool, Option<&'static s
 
 fn part() -> impl Strategy<Value = Part> {
     let index = any::<Index>;
-    let short = "[a-zA-Z0-9]{1,6}(\\.[a-z0-9_-]{1,4})?"
-        .prop_filter_map("begins otherwise", |text| EventName::new(text).ok());
+    let short = "[a-zA-Z0-9]{1,6}(\\.[a-z0-9][a-z0-9_-]{0,3})?"
+        .prop_filter_map("never", |text| EventName::new(text).ok());
     let emits = prop::collection::btree_set(prop_oneof![3 => few_events(), 1 => short], 0..=3);
     let provision = select(&["database", "queue"][..])
         .prop_filter_map("never", |name| ProvisionName::new(name).ok());
@@ -63,26 +64,23 @@ pub fn mesh() -> impl Strategy<Value = MeshText> {
     let nodes = prop::collection::btree_set(node, 1..=4);
     let access = prop::option::of(prop::collection::vec(any::<Index>(), 0..=3));
     let people = prop::collection::btree_map(person_name(), access, 0..=2);
-    (nodes, modules, people, layout()).prop_filter_map(
-        "never",
-        |(nodes, modules, people, layout)| {
-            let nodes = Vec::from_iter(nodes);
-            let there = There::of(&modules);
-            let mut assignments = Vec::new();
-            let mut manifests = Vec::new();
-            for (name, part) in &modules {
-                let on: BTreeSet<&NodeName> =
-                    part.2.0.iter().map(|index| index.get(&nodes)).collect();
-                assignments.push(assignment(name, on));
-                manifests.push(there.draft(name, part).written(part.2.1)?);
-            }
-            let people = people.iter().map(|(name, access)| there.person(name, access.as_deref()));
-            let file = file(layout, &nodes, assignments, people.collect())?;
-            let parsed: Vec<ModuleManifest> = manifests.iter().map(|m| m.value.clone()).collect();
-            let mesh = Mesh::resolve(&file.value, &parsed).ok()?;
-            Some(MeshText { file, manifests, mesh })
-        },
-    )
+    (nodes, modules, people, layout()).prop_map(|(nodes, modules, people, layout)| {
+        let nodes = Vec::from_iter(nodes);
+        let there = There::of(&modules);
+        let mut assignments = Vec::new();
+        let mut manifests = Vec::new();
+        for (name, part) in &modules {
+            let on: BTreeSet<&NodeName> = part.2.0.iter().map(|index| index.get(&nodes)).collect();
+            assignments.push(assignment(name, on));
+            manifests.push(there.draft(name, part).written(part.2.1));
+        }
+        let people = people.iter().map(|(name, access)| there.person(name, access.as_deref()));
+        let file = file(layout, &nodes, assignments, people.collect());
+        let parsed: Vec<ModuleManifest> = manifests.iter().map(|m| m.value.clone()).collect();
+        let resolved = Mesh::resolve(&file.value, &parsed).map_err(|problems| told(&problems));
+        let mesh = valid(resolved, &file.text);
+        MeshText { file, manifests, mesh }
+    })
 }
 
 /// What all modules emit, serve and provide.

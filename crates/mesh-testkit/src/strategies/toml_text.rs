@@ -1,8 +1,11 @@
 //! Writing TOML by hand, so that what a manifest means is not asked of a library that reads it too.
 
 use mesh_core::json::RawJson;
+use mesh_core::manifest::Problem;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use crate::fixtures::valid;
 
 /// Text in TOML and what it was read as.
 #[derive(Debug, Clone)]
@@ -12,6 +15,22 @@ pub struct TomlText<T> {
     pub text: String,
     /// What `parse` makes of it.
     pub value: T,
+}
+
+impl<T> TomlText<T> {
+    /// `text`, which is meant to have no mistake: a strategy that made one must be found out, not
+    /// draw again.
+    #[track_caller]
+    pub(super) fn sound(text: String, parse: impl Fn(&str) -> Result<T, Vec<Problem>>) -> Self {
+        let value = valid(parse(&text).map_err(|problems| told(&problems)), &text);
+        Self { text, value }
+    }
+}
+
+/// Mistakes as one text.
+pub(super) fn told(problems: &[Problem]) -> String {
+    let problems = problems.iter().map(ToString::to_string);
+    problems.collect::<Vec<_>>().join("; ")
 }
 
 /// Keys and their values in TOML.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use mesh_core::manifest::Mesh;
 use mesh_core::message::PublishId;
 use mesh_core::name::{ConsumerName, EventName, ModuleName, NodeName, RealmName, ToolName};
 use mesh_core::port::Limits;
@@ -92,4 +93,39 @@ fn permissions_say_both_yes_and_no() {
 fn filters_have_wildcards_and_have_none() {
     let wild = share(filter(), Filter::has_wildcard);
     assert!((200..950).contains(&wild), "{wild} of 1000");
+}
+
+#[test]
+fn few_names_make_a_mesh_in_which_modules_meet() {
+    let mesh_share = |holds: fn(&Mesh) -> bool| share(mesh(), |written| holds(&written.mesh));
+    let heard = mesh_share(|mesh| {
+        let mut modules = mesh.modules().map(|module| &module.manifest);
+        modules.any(|manifest| {
+            let mut emits = manifest.emits.iter();
+            emits.any(|event| mesh.consumers_of(&manifest.name, event).next().is_some())
+        })
+    });
+    assert!(heard > 300, "{heard} of 1000 have an event that is heard");
+    let calls = mesh_share(|mesh| mesh.modules().any(|m| !m.manifest.calls.is_empty()));
+    assert!(calls > 300, "{calls} of 1000 have a call");
+    let requires = mesh_share(|mesh| mesh.modules().any(|m| !m.manifest.requires.is_empty()));
+    assert!(requires > 300, "{requires} of 1000 require something");
+}
+
+#[test]
+fn few_envelopes_and_few_bindings_meet() {
+    let replayed =
+        share((few_envelopes(), few_envelopes()), |(a, b)| a.replay_key() == b.replay_key());
+    assert!((50..500).contains(&replayed), "{replayed} of 1000 are seen twice");
+    let bound = share((few_bindings(), few_subjects()), |(b, s)| b.matches(s));
+    assert!((50..600).contains(&bound), "{bound} of 1000 match");
+    let known = share((few_event_ids(), few_event_ids()), |(a, b)| a == b);
+    assert!((200..500).contains(&known), "{known} of 1000 are equal");
+}
+
+#[test]
+fn a_damaged_text_is_another_text_nearly_always() {
+    let whole = || Just(b"{\"a\": [1, 2]}".to_vec());
+    let other = share(mutated_bytes(whole()), |bytes| bytes != b"{\"a\": [1, 2]}");
+    assert!(other > 900, "{other} of 1000");
 }

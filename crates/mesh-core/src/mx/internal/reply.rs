@@ -21,6 +21,16 @@ use crate::json::{JsonError, JsonKind, JsonProblem, RawJson, Scanner, Value};
 /// # Errors
 /// The component's failure, to be passed on.
 pub fn decode_reply(bytes: &[u8], max_bytes: usize) -> Result<RawJson<'_>, Fault<'_>> {
+    let too_deep = || handler_error("reply: too deep for the envelope that carries it");
+    match read(bytes, max_bytes) {
+        // `{"body": …}`, and `{"error": {"details": …}}`.
+        Ok(body) if !body.fits_inside(1) => Err(too_deep()),
+        Err(Fault { details: Some(details), .. }) if !details.fits_inside(2) => Err(too_deep()),
+        reply => reply,
+    }
+}
+
+fn read(bytes: &[u8], max_bytes: usize) -> Result<RawJson<'_>, Fault<'_>> {
     let value = match RawJson::from_slice(bytes, max_bytes) {
         Ok(value) => value,
         Err(error) => match error.problem {

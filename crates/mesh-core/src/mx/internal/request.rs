@@ -57,7 +57,8 @@ impl<'a> InternalRequest<'a> {
         }
     }
 
-    /// Writes the request. `_mx` inside [`envelope`](Self::envelope) is left out.
+    /// Writes the request. `_mx` inside [`envelope`](Self::envelope) is left out, and so is an
+    /// envelope too deep to stand inside a request.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(512 + self.params.as_str().len());
@@ -68,7 +69,7 @@ impl<'a> InternalRequest<'a> {
             if let Some(mx) = &self.mx {
                 out.object("_mx", |out| mx.write(out));
             }
-            if let Some(envelope) = &self.envelope {
+            if let Some(envelope) = self.envelope.as_ref().filter(|e| e.fits_inside(1)) {
                 out.raw("envelope", &without_mx(envelope));
             }
         });

@@ -175,3 +175,17 @@ fn without_mx_takes_away_the_top_level_key_alone() {
         assert_eq!(without_mx(&value).as_str(), expected);
     }
 }
+
+#[test]
+fn a_reply_too_deep_for_its_envelope_is_a_failure_that_can_be_sent() {
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let failing = |levels| format!(r#"{{"ok":false,"body":{}}}"#, nested(levels));
+    let answer = |reply: &str| {
+        let fault = decode_reply(reply.as_bytes(), MAX);
+        fault.map(|body| body.as_str().len()).map_err(|fault| fault.message.into_owned())
+    };
+    assert_eq!(answer(&nested(127)), Ok(254));
+    assert!(answer(&nested(128)).unwrap_err().contains("too deep"));
+    assert_eq!(answer(&failing(126)), Err(String::new()));
+    assert!(answer(&failing(127)).unwrap_err().contains("too deep"));
+}
