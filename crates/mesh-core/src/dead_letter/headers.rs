@@ -33,12 +33,10 @@ fn kept(message: &Message, keep: impl Fn(&str) -> bool) -> Headers {
     headers
 }
 
-/// `x-dead-*`, `Nats-*` and whatever else a broker acts on, in any case.
+/// `x-dead-*` and whatever a broker acts on, in any case.
 fn steers(name: &str) -> bool {
-    let prefixed = |prefix: &str| {
-        name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-    };
-    prefixed("x-dead-") || prefixed("nats-") || belongs_to_broker(name)
+    let dead = name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("x-dead-"));
+    dead || belongs_to_broker(name)
 }
 
 impl DeadLetter {

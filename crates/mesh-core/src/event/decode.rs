@@ -2,13 +2,14 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::headers::{Headers, KNOWN, is_brokers};
+use super::headers::{Headers, KNOWN};
 use super::{
     BAGGAGE, CAUSATION_ID, CONTENT_TYPE, EVENT_ID, Event, EventError, EventId, EventProblem,
     ExtraHeaders, ExtraProblem, JSON, NODE, SCHEMA, SOURCE, STRUCTURED, TIME, TRACEPARENT,
     TRACESTATE, TraceContext, value,
 };
 use crate::json::{JsonText, Members};
+use crate::message::belongs_to_broker;
 use crate::name::NameError;
 
 impl Event {
@@ -128,7 +129,7 @@ where
 fn extra(headers: &Headers<'_>) -> Result<ExtraHeaders, EventError> {
     let mut extra = ExtraHeaders::default();
     for &(name, value) in &headers.0 {
-        if is_brokers(name) || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        if belongs_to_broker(name) || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             continue;
         }
         extra.keep(name, value).map_err(|problem| {

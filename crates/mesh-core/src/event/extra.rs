@@ -1,8 +1,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::headers::{KNOWN, is_brokers};
+use super::headers::KNOWN;
 use super::value;
+use crate::message::belongs_to_broker;
 use crate::percent;
 
 /// Headers of an event that the protocol gives no meaning to. They are kept in order and passed
@@ -50,7 +51,7 @@ impl ExtraHeaders {
     /// [`ExtraProblem`], with the offset.
     pub fn insert(&mut self, name: &str, text: &str) -> Result<(), ExtraProblem> {
         check_name(name)?;
-        if is_brokers(name) || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        if belongs_to_broker(name) || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             return Err(ExtraProblem::Reserved);
         }
         self.push(name, text, value::encode_header)

@@ -42,13 +42,6 @@ pub(super) const KNOWN: [&str; 10] = [
     BAGGAGE,
 ];
 
-/// Headers that belong to the broker and not to the event: never read, never passed on.
-pub(super) fn is_brokers(name: &str) -> bool {
-    let prefix = name.get(..5);
-    prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case("nats-"))
-        || name.eq_ignore_ascii_case("status")
-}
-
 /// The headers of one message, as they came.
 pub(super) struct Headers<'a>(pub(super) Vec<(&'a str, &'a str)>);
 

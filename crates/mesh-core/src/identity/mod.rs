@@ -84,6 +84,34 @@ impl Principal {
         }
     }
 
+    /// Its user on AMQP: `<node>.<module>`, `person.<name>`, `host.<node>`, … (protocol §7). Node names
+    /// that would read as one of the others are reserved.
+    #[must_use]
+    pub fn amqp_user(&self) -> String {
+        let (kind, name) = self.inbox_tokens();
+        match self {
+            Self::Module { node, module } => format!("{node}.{module}"),
+            _ => format!("{kind}.{name}"),
+        }
+    }
+
+    /// Whose user on AMQP that is.
+    #[must_use]
+    pub fn from_amqp_user(user: &str) -> Option<Self> {
+        let (kind, name) = user.split_once('.')?;
+        Some(match kind {
+            "host" => Self::Host { node: NodeName::new(name).ok()? },
+            "builder" => Self::Builder { node: NodeName::new(name).ok()? },
+            "person" => Self::Person { name: PersonName::new(name).ok()? },
+            "controller" => Self::Controller { name: InstanceName::new(name).ok()? },
+            "enrol" => Self::Enrolment { token: TokenId::new(name).ok()? },
+            node => Self::Module {
+                node: NodeName::new(node).ok()?,
+                module: ModuleName::new(name).ok()?,
+            },
+        })
+    }
+
     /// Whom a caller's reply address must name for this principal to answer there: only a module and
     /// the controller answer anything.
     #[must_use]

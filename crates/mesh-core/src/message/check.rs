@@ -1,4 +1,4 @@
-use super::Message;
+use super::{HeaderName, Message, names};
 use crate::port::Limits;
 
 /// Why a message can't be sent on any transport.
@@ -46,14 +46,22 @@ impl MessageProblem {
     }
 }
 
-/// Headers that steer a broker: JetStream's, and the ones RabbitMQ routes or counts by.
+/// Headers that a broker sets or acts on, in any case: JetStream's, and the ones RabbitMQ routes or
+/// counts by. Nobody sends one, and whoever reads a message passes over them.
 pub(crate) fn belongs_to_broker(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    match lower.as_str() {
-        "nats-service-error" | "nats-service-error-code" => false,
-        "cc" | "bcc" | "x-death" | "x-delivery-count" => true,
-        other => other.starts_with("nats-") || other.starts_with("x-first-death-"),
-    }
+    let prefixed = |prefix: &str| {
+        name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    let is = |whole: &&str| name.eq_ignore_ascii_case(whole);
+    prefixed("nats-")
+        || prefixed("x-first-death-")
+        || ["status", "cc", "bcc", "x-death", "x-delivery-count"].iter().any(is)
+}
+
+/// The two that a responder sets, to say that a tool failed (protocol §6).
+fn is_service_error(name: &str) -> bool {
+    let is = |own: &HeaderName| name.eq_ignore_ascii_case(own.as_str());
+    is(&names::SERVICE_ERROR) || is(&names::SERVICE_ERROR_CODE)
 }
 
 impl Message {
@@ -76,7 +84,11 @@ impl Message {
         if let Some(name) = self.headers().repeated() {
             return Err(MessageProblem::RepeatedHeader { name: name.to_string() });
         }
-        match self.headers().iter().find(|(name, _)| belongs_to_broker(name)) {
+        match self
+            .headers()
+            .iter()
+            .find(|(name, _)| belongs_to_broker(name) && !is_service_error(name))
+        {
             Some((name, _)) => Err(MessageProblem::BrokerHeader { name: name.to_owned() }),
             None => Ok(()),
         }

@@ -51,7 +51,7 @@ fn setting_replaces_every_value_of_that_name_and_keeps_its_place() {
 
 #[test]
 fn a_broker_header_is_refused_in_any_case() {
-    for name in ["Nats-Rollup", "nats-msg-id", "CC", "x-death", "X-First-Death-Queue"] {
+    for name in ["Nats-Rollup", "nats-msg-id", "CC", "x-death", "X-First-Death-Queue", "Status"] {
         let (name, value) = header(name, "x");
         let problem = message().with_header(name, value).check(&Limits::default()).unwrap_err();
         assert!(matches!(problem, MessageProblem::BrokerHeader { .. }), "{problem}");

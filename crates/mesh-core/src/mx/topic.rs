@@ -123,11 +123,9 @@ impl Topic {
     }
 
     /// The topic `mx/1/<realm>/_reply.<id>`.
-    ///
-    /// # Errors
-    /// [`TopicError::TooLong`] for a realm over 210 bytes.
-    pub fn internal_reply(realm: &RealmName, id: ReplyId) -> Result<Subject, TopicError> {
-        fitting(format!("{INTERNAL}{realm}/{REPLY}{id}"))
+    #[must_use]
+    pub fn internal_reply(realm: &RealmName, id: ReplyId) -> Subject {
+        Subject::from_checked(format!("{INTERNAL}{realm}/{REPLY}{id}"))
     }
 
     /// The topic `mx/route/1/<realm>/<shard>`.
@@ -144,7 +142,7 @@ impl Topic {
         match self {
             Self::Mailbox(kind, realm) => Ok(kind.subject(realm)),
             Self::Internal(realm, path) => Self::internal(realm, path),
-            Self::InternalReply(realm, id) => Self::internal_reply(realm, *id),
+            Self::InternalReply(realm, id) => Ok(Self::internal_reply(realm, *id)),
             Self::RouteInbox(realm, shard) => Ok(Self::route_inbox(realm, *shard)),
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn words(text: &str) -> Result<(), NameProblem> {
 
 /// A realm: UTF-8 labels joined by `.`, without white space, control characters or `/ * > # %`.
 ///
-/// At most 237 bytes verbatim, so that `mx/route/1/<realm>/00` stays within 255; the escaped
+/// At most 210 bytes verbatim, so that `mx/1/<realm>/_reply.<32 digits>` stays within 255; the escaped
 /// legacy mailbox is held to the same limit by [`RealmName`](super::RealmName).
 pub(crate) fn realm(text: &str) -> Result<(), NameProblem> {
     let mut label = 0;
@@ -48,9 +48,9 @@ pub(crate) fn realm(text: &str) -> Result<(), NameProblem> {
     if label == text.len() {
         return Err(NameProblem::Empty { offset: label });
     }
-    // The longest topics of a realm: "mx/route/1/" + realm + "/00", "public.ingress." + mxesc1(realm).
+    // The longest topics of a realm: its internal replies, and "public.ingress." + mxesc1(realm).
     const TOPIC: usize = crate::subject::MAX_SUBJECT_BYTES;
-    at_most(text, TOPIC - "mx/route/1//00".len())?;
+    at_most(text, TOPIC - "mx/1//_reply.".len() - 32)?;
     let max = TOPIC - "public.ingress.".len();
     // No byte is escaped to more than three.
     if text.len() <= max / 3 {

@@ -49,10 +49,10 @@ fn a_realm_keeps_its_text_and_fits_its_topics() {
         NameProblem::Character { found: '\u{a0}', offset: 1 }
     );
     assert_eq!(problem(RealmName::new("a%b")), NameProblem::Character { found: '%', offset: 1 });
-    assert!(RealmName::new("a".repeat(240)).is_ok());
+    assert!(RealmName::new("a".repeat(210)).is_ok());
     assert_eq!(
-        problem(RealmName::new("a".repeat(242))),
-        NameProblem::TooLong { max: 241, found: 242 }
+        problem(RealmName::new("a".repeat(211))),
+        NameProblem::TooLong { max: 210, found: 211 }
     );
     assert_eq!(
         problem(RealmName::new("é".repeat(41))),
@@ -80,4 +80,13 @@ fn deserialising_does_not_go_round_the_check() {
     assert!(serde_json::from_str::<ModuleName>("\"mail\"").is_ok());
     let error = serde_json::from_str::<ModuleName>("\"ma*il\"").unwrap_err();
     assert!(error.to_string().contains("'*' at offset 2"), "{error}");
+}
+
+#[test]
+fn a_token_id_names_its_node_and_holds_128_random_bits() {
+    let id = TokenId::from_random(&NodeName::new("edge-1").unwrap(), 7);
+    assert_eq!(id.as_str(), "edge-1-00000000000000000000000000000007");
+    let long = TokenId::from_random(&NodeName::new("n".repeat(63)).unwrap(), u128::MAX);
+    assert_eq!(TokenId::new(long.as_str()), Ok(long.clone()));
+    assert_eq!(long.as_str().len(), 63);
 }

@@ -219,6 +219,17 @@ name_type!(
     }
 );
 
+impl TokenId {
+    /// An id that names `node` and can't be guessed: `<node>-<32 hexadecimal digits>`, the node's name
+    /// cut where both together would be too long.
+    #[must_use]
+    pub fn from_random(node: &NodeName, random: u128) -> Self {
+        let most = 63 - 33;
+        let node = &node.as_str()[..node.as_str().len().min(most)];
+        Self(Arc::from(format!("{node}-{random:032x}")))
+    }
+}
+
 impl ToolName {
     /// For the literals of this crate.
     pub(crate) fn fixed(name: &str) -> Self {

@@ -3,7 +3,11 @@
 use super::{Permissions, Rule, Rules};
 use crate::identity::Principal;
 use crate::identity::Responder;
-use crate::name::{ConsumerName, EventName, ModuleName, NodeName, PersonName, TokenId, ToolName};
+use crate::mx::MailboxKind;
+use crate::name::{
+    ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId,
+    ToolName,
+};
 use crate::port::{ConsumerRef, QueueGroup};
 use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL};
 use crate::subject::{Filter, SubjectError};
@@ -145,6 +149,24 @@ impl Permissions {
         Self {
             publish: Rules::allow([enrol, inbox.echo_filter()]),
             subscribe: Rules::allow([inbox.filter()]),
+        }
+    }
+
+    /// The gateway of `realm` on a backbone: exact subjects only, its own mailboxes to listen to and its
+    /// peers' to publish to, each of the kinds given.
+    #[must_use]
+    pub fn of_gateway(
+        name: &InstanceName,
+        realm: &RealmName,
+        kinds: &[MailboxKind],
+        peers: &[(RealmName, MailboxKind)],
+    ) -> Self {
+        let inbox = Inbox::of(&Principal::Gateway { name: name.clone() });
+        let mine = kinds.iter().map(|kind| Filter::from(kind.subject(realm)));
+        let theirs = peers.iter().map(|(peer, kind)| Filter::from(kind.subject(peer)));
+        Self {
+            publish: Rules::allow([inbox.echo_filter()]).also(theirs),
+            subscribe: Rules::allow([inbox.filter()]).also(mine),
         }
     }
 

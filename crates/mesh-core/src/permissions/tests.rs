@@ -130,3 +130,29 @@ fn a_filter_that_is_denied_in_part_hides_that_part() {
     assert!(rules.hides(&subject("a.secret.x")));
     assert!(!rules.hides(&subject("a.open")));
 }
+
+#[test]
+fn a_gateway_listens_to_its_own_mailboxes_and_writes_to_its_peers() {
+    use crate::mx::{MailboxKind, Shard};
+    use crate::name::{InstanceName, RealmName};
+
+    let realm = |name: &str| RealmName::new(name).unwrap();
+    let new = MailboxKind::Mx(Shard::default());
+    let rules = Permissions::of_gateway(
+        &InstanceName::new("edge").unwrap(),
+        &realm("home.org"),
+        &[MailboxKind::Legacy, new],
+        &[(realm("peer.org"), new)],
+    );
+    for mailbox in ["public.ingress.home%2Eorg", "mx/in/1/home.org/00"] {
+        assert!(rules.subscribe.permits_filter(&filter(mailbox), None), "{mailbox}");
+        assert!(!rules.publish.permits(&subject(mailbox)), "{mailbox}");
+    }
+    assert!(rules.publish.permits(&subject("mx/in/1/peer.org/00")));
+    for other in ["public.ingress.peer%2Eorg", "mx/in/1/third.org/00", "mesh.tools.mail.send"] {
+        assert!(!rules.publish.permits(&subject(other)), "{other}");
+    }
+    for other in ["mx/in/1/peer.org/00", ">", "public.ingress.*"] {
+        assert!(!rules.subscribe.permits_filter(&filter(other), None), "{other}");
+    }
+}

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use super::{MeshSubject, MeshSubjectError};
+use crate::identity::Principal;
 use crate::name::{
     CommandName, ConsumerName, EventName, ModuleName, NameError, NodeName, ToolName,
 };
@@ -80,12 +81,16 @@ impl MeshSubject {
     }
 
     /// What a routing key means. Reports and enrolments share a queue and have no key of their own:
-    /// who sent one is the broker's `user_id` to tell.
+    /// which it is follows from `sender`, the account that the broker proves by `user_id`.
     ///
     /// # Errors
     /// [`MeshSubjectError`] where it is none of the mesh's, or a name in it is none.
-    pub fn from_amqp(exchange: AmqpExchange, key: &Subject) -> Result<Self, MeshSubjectError> {
-        match read(exchange, key.as_str()) {
+    pub fn from_amqp(
+        exchange: AmqpExchange,
+        key: &Subject,
+        sender: Option<&Principal>,
+    ) -> Result<Self, MeshSubjectError> {
+        match read(exchange, key.as_str(), sender) {
             Ok(Some(parsed)) => Ok(parsed),
             Ok(None) => Err(MeshSubjectError::Unknown { subject: key.clone() }),
             Err(error) => Err(MeshSubjectError::Name { subject: key.clone(), error }),
@@ -93,12 +98,21 @@ impl MeshSubject {
     }
 }
 
-fn read(exchange: AmqpExchange, key: &str) -> Result<Option<MeshSubject>, NameError> {
+fn read(
+    exchange: AmqpExchange,
+    key: &str,
+    sender: Option<&Principal>,
+) -> Result<Option<MeshSubject>, NameError> {
     let (head, rest) = key.split_once('.').unwrap_or((key, ""));
     let two = || rest.split_once('.');
     Ok(Some(match (exchange, head) {
         (AmqpExchange::Default, "builds") if rest.is_empty() => MeshSubject::BuildRequest,
         (AmqpExchange::Default, "control") if rest == "upgrades" => MeshSubject::Built,
+        (AmqpExchange::Default, "control") if rest.is_empty() => match sender {
+            Some(Principal::Host { node }) => MeshSubject::Report { node: node.clone() },
+            Some(Principal::Enrolment { .. }) => MeshSubject::Enrol,
+            _ => return Ok(None),
+        },
         (AmqpExchange::Default, "node") => MeshSubject::Declare { node: NodeName::new(rest)? },
         (AmqpExchange::Alive, _) => MeshSubject::Alive { node: NodeName::new(key)? },
         (AmqpExchange::EventsDead, _) => MeshSubject::DeadLetter,

@@ -18,6 +18,7 @@
 
 mod address;
 mod amqp;
+mod amqp_queue;
 mod consumer;
 mod mesh;
 mod mesh_subject;
@@ -29,6 +30,7 @@ mod tests;
 
 pub use address::{AckAddress, AddressError, DeliverySubject, Inbox, ReplyAddress};
 pub use amqp::{AmqpExchange, AmqpRoute};
+pub use amqp_queue::{AmqpQueue, AmqpQueueKind};
 pub use consumer::{ConsumerRules, ConsumerSpec, DeliverFrom};
 pub use mesh::Topology;
 pub use mesh_subject::{MeshSubject, MeshSubjectError};

@@ -107,11 +107,20 @@ fn amqp_routes_go_both_ways_where_the_key_says_enough() {
         let parsed = MeshSubject::parse(&subject(text)).unwrap();
         let route = parsed.to_amqp();
         assert_eq!((route.exchange, route.key.as_str()), (exchange, key));
-        assert_eq!(MeshSubject::from_amqp(exchange, &subject(key)).unwrap(), parsed);
+        assert_eq!(MeshSubject::from_amqp(exchange, &subject(key), None).unwrap(), parsed);
     }
     let report = MeshSubject::parse(&subject("mesh.control.n1.report")).unwrap().to_amqp();
     assert_eq!(report.key, "control");
-    assert!(MeshSubject::from_amqp(AmqpExchange::Default, &subject("control")).is_err());
+    let control =
+        |sender| MeshSubject::from_amqp(AmqpExchange::Default, &subject("control"), sender);
+    assert!(control(None).is_err());
+    let host = Principal::Host { node: node("n1") };
+    assert_eq!(
+        control(Some(&host)).unwrap().to_subject().unwrap().as_str(),
+        "mesh.control.n1.report"
+    );
+    let token = Principal::Enrolment { token: crate::name::TokenId::new("t1").unwrap() };
+    assert_eq!(control(Some(&token)).unwrap(), MeshSubject::Enrol);
 }
 
 #[test]
@@ -223,4 +232,44 @@ fn delivery_subjects_go_both_ways() {
     assert_eq!(text.as_str(), "mesh.deliver.EVENTS.n1_mail");
     assert_eq!(DeliverySubject::parse(&text).unwrap().consumer(), &reference);
     assert!(DeliverySubject::parse(&subject("mesh.deliver.OTHER.n1_mail")).is_err());
+}
+
+#[test]
+fn consumers_and_calls_have_their_queues() {
+    let queues = |spec: &ConsumerSpec| spec.to_amqp().unwrap();
+    let consumes = [Filter::new("mail.>").unwrap(), Filter::new("ledger.*.posted").unwrap()];
+    let topology = Topology::new()
+        .with_node(&node("n1"))
+        .with_module(&node("n1"), &module("audit"), &consumes)
+        .unwrap();
+    let found: Vec<AmqpQueue> = topology.consumers().iter().filter_map(queues).collect();
+    let names: Vec<&str> = found.iter().map(|queue| queue.name.as_str()).collect();
+    assert_eq!(names, ["control", "builds", "node.n1", "n1.audit.events"]);
+    assert_eq!(found[3].kind, AmqpQueueKind::Quorum { delivery_limit: Some(4) });
+    let bindings: Vec<&str> = found[3].bindings.iter().map(|(_, key)| key.as_str()).collect();
+    assert_eq!(bindings, ["mail.*.#", "ledger.*.posted", "replay.n1_audit.*.#"]);
+
+    let tool = crate::name::ToolName::new("send").unwrap();
+    assert_eq!(AmqpQueue::of_tool(&module("mail"), &tool).unwrap().name, "serve.mail.send");
+    let mail = Principal::Module { node: node("n1"), module: module("mail") };
+    assert_eq!(AmqpQueue::of_answers(&mail).unwrap().name, "reply.n1.mail");
+}
+
+#[test]
+fn amqp_users_go_both_ways() {
+    use crate::name::{InstanceName, PersonName, TokenId};
+    for (principal, user) in [
+        (Principal::Module { node: node("n1"), module: module("mail") }, "n1.mail"),
+        (Principal::Host { node: node("n1") }, "host.n1"),
+        (Principal::Builder { node: node("n1") }, "builder.n1"),
+        (Principal::Person { name: PersonName::new("ann").unwrap() }, "person.ann"),
+        (Principal::Controller { name: InstanceName::new("c1").unwrap() }, "controller.c1"),
+        (Principal::Enrolment { token: TokenId::new("t1").unwrap() }, "enrol.t1"),
+    ] {
+        assert_eq!(principal.amqp_user(), user);
+        assert_eq!(Principal::from_amqp_user(user), Some(principal));
+    }
+    for stranger in ["guest", "n1.mail.x", "n1.", ".mail", "N1.mail", ""] {
+        assert_eq!(Principal::from_amqp_user(stranger), None, "{stranger}");
+    }
 }

@@ -99,7 +99,7 @@ fn a_request_carries_what_the_gateway_knows_and_nothing_a_remote_claims() {
         r#","traceId":"t","principal":"ada","body":{"_mx":1,"n":1e400},"_mx":{"fromRealm":"boss"}"#,
     );
     let local = RealmName::new("acme").unwrap();
-    let reply_to = Topic::internal_reply(&local, crate::mx::ReplyId([7; 16])).unwrap();
+    let reply_to = Topic::internal_reply(&local, crate::mx::ReplyId([7; 16]));
     let Ok(Decoded::MxEnv(envelope)) = decode(text.as_bytes(), MAX) else {
         panic!("MXENV/1");
     };
