@@ -19,7 +19,7 @@ proptest! {
     #[test]
     fn a_credential_comes_back_as_it_was(credential in credential()) {
         let document = credential.to_document().unwrap();
-        prop_assert_eq!(Credential::parse(document.expose()).unwrap(), credential.clone());
+        prop_assert_eq!(&Credential::parse(document.expose()).unwrap(), &credential);
         prop_assert!(Bootstrap::parse(document.expose()).is_err());
         prop_assert_eq!(Document::parse(document.expose()).unwrap(), Document::Scoped(credential));
     }

@@ -66,7 +66,7 @@ fn tools(mesh: &Mesh) -> Vec<ToolRef> {
 
 /// Each module on each of its nodes, with what its account may do.
 fn accounts(mesh: &Mesh) -> Vec<(Instance, AssignedModule, Permissions)> {
-    let of = |instance: Consumer| {
+    let of = |instance: Instance| {
         let module = mesh.module(&instance.module).unwrap().clone();
         let permissions = mesh.permissions(&principal_of(&instance)).unwrap();
         (instance, module, permissions)
