@@ -13,7 +13,7 @@ use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::port::{ConsumerRef, QueueGroup};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{
-    ConsumerSpec, DeliverFrom, Inbox, MeshSubject, StreamName, StreamSpec, Topology,
+    ConsumerRules, ConsumerSpec, DeliverFrom, Inbox, MeshSubject, StreamName, StreamSpec, Topology,
 };
 
 /// What `result` holds, or a panic with its error at the caller's line.
@@ -168,11 +168,13 @@ pub fn consumer_spec(reference: ConsumerRef, filters: &[&str], ack_wait: Duratio
     ConsumerSpec {
         reference,
         filters: filters.iter().map(|text| filter(text)).collect(),
-        ack_wait,
-        max_deliver: Some(3),
-        max_ack_pending: 1000,
+        rules: ConsumerRules {
+            ack_wait,
+            max_deliver: Some(3),
+            max_ack_pending: 1000,
+            shared: true,
+        },
         deliver_from: DeliverFrom::All,
-        shared: true,
     }
 }
 

@@ -34,6 +34,7 @@ impl InMemoryFilterBroker {
             Capability::QueueGroups,
             Capability::ReceiverCheck,
             Capability::Requests,
+            Capability::ScopedReplies,
         ];
         Self(Broker::new(Settings {
             capabilities: Capabilities::new(Limits::default(), capabilities),

@@ -33,8 +33,8 @@ impl Harness for Exact {
 #[async_trait]
 impl Harness for Filtering {
     fn promised(&self) -> Vec<Capability> {
-        use Capability::{QueueGroups, ReceiverCheck, Requests, Wildcards};
-        vec![Wildcards, QueueGroups, ReceiverCheck, Requests]
+        use Capability::{QueueGroups, ReceiverCheck, Requests, ScopedReplies, Wildcards};
+        vec![Wildcards, QueueGroups, ReceiverCheck, Requests, ScopedReplies]
     }
 
     async fn start(&self, _: &Topology) -> Result<Arc<dyn Bed>, StartError> {

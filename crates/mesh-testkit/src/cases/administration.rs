@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use mesh_core::port::{Administration, Drift, DriftMode};
+use mesh_core::port::{Administration, ConsumeOptions, Drift, DriftMode};
 use mesh_core::topology::{StreamName, Topology};
 
 use super::desk::{Desk, events_of, topology, with_mail};
 use crate::fixtures::{consumer, message, with_stream};
+use crate::suite::scene::rules_of;
 use crate::suite::{Case, Failure, Stage, Verdict, case, ensure, ensure_eq};
 
 pub(super) const CASES: &[Case] = &[
@@ -71,14 +72,22 @@ impl Office {
         self.desk.append_all(&["2"]).await
     }
 
-    /// What [`one_done_one_waiting`](Self::one_done_one_waiting) left is still so.
-    async fn still_one_waiting(&self) -> Verdict {
+    /// What [`one_done_one_waiting`](Self::one_done_one_waiting) left is still so on a broker that
+    /// holds `topology`.
+    async fn still_one_waiting(&self, topology: &Topology) -> Verdict {
         ensure_eq!(self.stored(StreamName::Events).await?, Some(2), "stored");
         ensure_eq!(self.owed("mail").await?, Some(1), "owed to mail");
-        let (_mail, mut reading) = self.desk.reader("mail").await?;
+        let told = told(topology, "mail");
+        let (_mail, mut reading) = self.desk.reader_with("mail", told).await?;
         self.desk.expect_all(&mut reading, &["2"]).await?;
         self.desk.expect_only_the_sentinel(&mut reading).await
     }
+}
+
+/// What the reader of that module is told, of a topology that was asserted since the start.
+fn told(topology: &Topology, module: &str) -> ConsumeOptions {
+    let rules = rules_of(topology, &events_of(module));
+    ConsumeOptions { rules, ..ConsumeOptions::default() }
 }
 
 async fn assert_creates_what_is_missing(stage: &Stage<'_>) -> Verdict {
@@ -101,7 +110,7 @@ async fn assert_creates_what_is_missing(stage: &Stage<'_>) -> Verdict {
     let delivery = office.desk.expect(&mut reading, "1").await?;
     office.desk.ack(delivery).await?;
     office.desk.append_all(&["2"]).await?;
-    let (_log, mut reading) = office.desk.reader("log").await?;
+    let (_log, mut reading) = office.desk.reader_with("log", told(&whole, "log")).await?;
     office.desk.expect_all(&mut reading, &["2"]).await
 }
 
@@ -114,7 +123,7 @@ async fn assert_twice_changes_nothing(stage: &Stage<'_>) -> Verdict {
         let drift = office.assert(&topology, mode).await?;
         ensure_eq!(drift, Vec::new(), "drift");
     }
-    office.still_one_waiting().await
+    office.still_one_waiting(&topology).await
 }
 
 /// A topology that differs from the desk's in one field of a stream and one of a consumer.
@@ -122,7 +131,7 @@ fn drifted(stage: &Stage<'_>) -> Topology {
     let stream = with_stream(topology(stage.span() * 100), StreamName::Events, |events| {
         events.max_bytes /= 2;
     });
-    with_mail(stream, |mail| mail.ack_wait *= 2)
+    with_mail(stream, |mail| mail.rules.ack_wait *= 2)
 }
 
 /// Fails unless exactly these two objects drifted, each told in full.
@@ -154,7 +163,7 @@ async fn assert_mends_drift(stage: &Stage<'_>) -> Verdict {
     names_both(&drift, true)?;
     let drift = office.assert(&drifted(stage), DriftMode::Report).await?;
     ensure_eq!(drift, Vec::new(), "drift after mending");
-    office.still_one_waiting().await
+    office.still_one_waiting(&drifted(stage)).await
 }
 
 async fn assert_leaves_strangers_alone(stage: &Stage<'_>) -> Verdict {
@@ -166,7 +175,7 @@ async fn assert_leaves_strangers_alone(stage: &Stage<'_>) -> Verdict {
         let touched = drift.iter().any(|drift| drift.object.contains("n1_mail"));
         ensure!(!touched, "a stranger counts as drift: {drift:?}");
     }
-    office.still_one_waiting().await
+    office.still_one_waiting(&topology(stage.span() * 100)).await
 }
 
 async fn inspect_counts_what_is_stored(stage: &Stage<'_>) -> Verdict {
@@ -183,11 +192,12 @@ async fn inspect_counts_what_a_consumer_owes(stage: &Stage<'_>) -> Verdict {
     ensure_eq!(office.owed("log").await?, None, "owed to nobody");
     office.desk.append_all(&["1", "2", "3"]).await?;
     ensure_eq!(office.owed("mail").await?, Some(3), "owed");
-    let (_mail, mut reading) = office.desk.reader("mail").await?;
+    let (mail, mut reading) = office.desk.reader("mail").await?;
     let first = office.desk.expect(&mut reading, "1").await?;
     let second = office.desk.expect(&mut reading, "2").await?;
     ensure_eq!(office.owed("mail").await?, Some(3), "owed while two are held");
     office.desk.ack(first).await?;
+    office.desk.scene.flush(&mail).await?;
     ensure_eq!(office.owed("mail").await?, Some(2), "owed after one");
     ensure_eq!(office.owed("crm").await?, Some(3), "owed to another");
     office.desk.ack(second).await

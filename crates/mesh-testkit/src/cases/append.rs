@@ -1,5 +1,5 @@
-use mesh_core::message::PublishId;
-use mesh_core::port::{AppendOptions, Appended, Capability, ErrorKind, TransportError};
+use mesh_core::message::{Message, PublishId};
+use mesh_core::port::{AppendOptions, Appended, Capability, Connection, ErrorKind, TransportError};
 use mesh_core::topology::StreamName;
 
 use super::desk::{Desk, report, shop_event, sold, topology};
@@ -58,8 +58,8 @@ async fn append_keeps_the_whole_message(stage: &Stage<'_>) -> Verdict {
 
 async fn append_without_a_stream_is_not_found(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::new(stage).await?;
-    for place in ["test.nowhere", "mesh.control.n1.alive"] {
-        let result = desk.scene.try_append(&desk.shop, message(place, "1")).await?;
+    for (by, place) in [(&desk.shop, "test.nowhere"), (&desk.host, "mesh.control.n1.alive")] {
+        let result = desk.scene.try_append(by, message(place, "1")).await?;
         refused(result, ErrorKind::NotFound, place)?;
     }
     Ok(())
@@ -71,7 +71,7 @@ async fn append_counts_up(stage: &Stage<'_>) -> Verdict {
         let appended = desk.append(sold("")).await?;
         ensure_eq!(appended.stream, StreamName::Events, "stream");
         ensure_eq!(appended.sequence, Some(number), "sequence");
-        let appended = desk.append(report("")).await?;
+        let appended = desk.report("").await?;
         ensure_eq!(appended.stream, StreamName::Control, "stream");
         ensure_eq!(appended.sequence, Some(number), "sequence");
     }
@@ -81,10 +81,19 @@ async fn append_counts_up(stage: &Stage<'_>) -> Verdict {
 impl Desk {
     async fn append_with(
         &self,
-        message: mesh_core::message::Message,
+        message: Message,
         options: AppendOptions,
     ) -> Result<Result<Appended, TransportError>, Failure> {
-        let appending = self.shop.streams()?.append(message, options);
+        self.append_by(&self.shop, message, options).await
+    }
+
+    async fn append_by(
+        &self,
+        connection: &Connection,
+        message: Message,
+        options: AppendOptions,
+    ) -> Result<Result<Appended, TransportError>, Failure> {
+        let appending = connection.streams()?.append(message, options);
         self.scene.soon("append", appending).await
     }
 }
@@ -142,8 +151,13 @@ async fn deduplication_cannot_be_required(stage: &Stage<'_>) -> Verdict {
 
 async fn append_ids_of_different_streams_are_different(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::new(stage).await?;
-    for message in [sold("1"), report("1"), message("mesh.build.request", "1")] {
-        let appended = desk.append_with(message, named("a")?).await??;
+    let controller = desk.scene.controller().await?;
+    for (by, message) in [
+        (&desk.shop, sold("1")),
+        (&desk.host, report("1")),
+        (&controller, message("mesh.build.request", "1")),
+    ] {
+        let appended = desk.append_by(by, message, named("a")?).await??;
         ensure!(!appended.duplicate, "{} knew the id", appended.stream);
     }
     Ok(())
@@ -201,9 +215,9 @@ async fn append_to_a_full_stream_is_full(stage: &Stage<'_>) -> Verdict {
         desk.ack(delivery).await?;
     }
     for body in ["1", "2", "3"] {
-        desk.append(report(body)).await?;
+        desk.report(body).await?;
     }
-    let full = desk.scene.try_append(&desk.shop, report("4")).await?;
+    let full = desk.scene.try_append(&desk.host, report("4")).await?;
     refused(full, ErrorKind::Full, "more than a subject's share")?;
     let (_controller, mut reading) = desk.controllers(StreamName::Control).await?;
     for body in ["1", "2", "3"] {

@@ -1,12 +1,13 @@
-use mesh_core::port::CloseReport;
+use mesh_core::port::{CloseReport, Reason};
 
-use super::desk::Desk;
+use super::desk::{Desk, events_of};
 use crate::fixtures::message;
 use crate::suite::scene::{closed, text};
 use crate::suite::{Case, Stage, Verdict, case, ensure, ensure_eq};
 
 pub(super) const CASES: &[Case] = &[
     case!(flush_proves_what_was_sent),
+    case!(flush_proves_what_was_settled, DurableConsumers),
     case!(flush_after_close_is_closed),
     case!(close_delivers_what_was_accepted),
     case!(close_ends_its_subscriptions),
@@ -31,6 +32,31 @@ async fn flush_proves_what_was_sent(stage: &Stage<'_>) -> Verdict {
         }
     }
     Ok(())
+}
+
+async fn flush_proves_what_was_settled(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::patient(stage).await?;
+    let administration = desk.administration().await?;
+    let (mail, mut reading) = desk.reader("mail").await?;
+    for number in 0..4 {
+        desk.append_all(&["event"]).await?;
+        let delivery = desk.expect(&mut reading, "event").await?;
+        if number % 2 == 0 {
+            desk.ack(delivery).await?;
+        } else {
+            let terminating = delivery.terminate(Reason::new("no use"));
+            desk.scene.soon("terminate", terminating).await??;
+        }
+        desk.scene.flush(&mail).await?;
+        let of = events_of("mail");
+        let inspecting = administration.inspect_consumer(&of);
+        let state = desk.scene.soon("inspect", inspecting).await??;
+        let owed = state.map(|state| state.pending + state.in_flight);
+        ensure_eq!(owed, Some(0), "owed after a flush");
+    }
+    drop(reading);
+    let (_another, mut reading) = desk.reader("mail").await?;
+    desk.expect_only_the_sentinel(&mut reading).await
 }
 
 async fn flush_after_close_is_closed(stage: &Stage<'_>) -> Verdict {

@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use mesh_core::permissions::{ModuleGrants, Permissions};
@@ -26,10 +27,13 @@ async fn consume_delivers_what_came_while_nobody_read(stage: &Stage<'_>) -> Verd
     desk.append_all(&["1", "2", "3"]).await?;
     let (mail, mut reading) = desk.reader("mail").await?;
     let has_sequences = stage.has(Capability::Sequences);
+    let has_timeout = stage.has(Capability::ClaimTimeout);
     for number in 1..=3 {
         let delivery = desk.expect(&mut reading, &number.to_string()).await?;
         ensure_eq!(delivery.info().attempt, 1, "attempt");
         ensure_eq!(delivery.info().max_attempts, Some(3), "most attempts");
+        let ack_wait = has_timeout.then_some(stage.span());
+        ensure_eq!(delivery.info().ack_wait, ack_wait, "claim");
         let sequence = has_sequences.then_some(number);
         ensure_eq!(delivery.info().sequence, sequence, "sequence");
         ensure_eq!(delivery.message().reply(), None, "reply address");
@@ -68,9 +72,7 @@ impl Desk {
         connection: &mesh_core::port::Connection,
         of: &str,
     ) -> Result<Result<mesh_core::port::Deliveries, TransportError>, Failure> {
-        let streams = connection.streams()?;
-        let consuming = streams.consume(events_of(of), ConsumeOptions::default());
-        self.scene.soon("consume", consuming).await
+        self.scene.try_consume(connection, &events_of(of), ConsumeOptions::default()).await
     }
 }
 
@@ -81,7 +83,7 @@ async fn consume_of_an_absent_consumer_is_not_found(stage: &Stage<'_>) -> Verdic
     refused(result, ErrorKind::NotFound, "reading an absent consumer")
 }
 
-fn in_flight(count: usize) -> ConsumeOptions {
+pub(super) fn in_flight(count: usize) -> ConsumeOptions {
     ConsumeOptions {
         in_flight: NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN),
         ..ConsumeOptions::default()
@@ -90,45 +92,57 @@ fn in_flight(count: usize) -> ConsumeOptions {
 
 async fn consume_bounds_what_is_in_flight(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
-    desk.append_all(&["1", "2", "3", "4", "5"]).await?;
-    let (first, mut bounded) = desk.reader_with("mail", in_flight(2)).await?;
-    let held = [desk.expect(&mut bounded, "1").await?, desk.expect(&mut bounded, "2").await?];
-    desk.scene.flush(&first).await?;
-    // What the bounded reader may not have is there for another; it goes on asking meanwhile.
-    let (_second, mut other) = desk.reader_with("mail", in_flight(10)).await?;
-    tokio::select! {
-        biased;
-        item = bounded.next() => return Err(Failure::new(format!("a third came: {item:?}"))),
-        rest = desk.expect_all(&mut other, &["3", "4", "5"]) => rest?,
+    let bodies = ["1", "2", "3", "4", "5"];
+    desk.append_all(&bodies).await?;
+    let (mail, mut bounded) = desk.reader_with("mail", in_flight(2)).await?;
+    let (_crm, mut other) = desk.reader("crm").await?;
+    desk.expect_all(&mut other, &bodies).await?;
+    let mut held = VecDeque::new();
+    let mut found = Vec::new();
+    while found.len() < bodies.len() {
+        let delivery = desk.scene.hear(&mut bounded).await?;
+        found.push(text(delivery.message()));
+        held.push_back(delivery);
+        if held.len() < 2 {
+            continue;
+        }
+        desk.scene.flush(&mail).await?;
+        // It goes on asking while another consumer is given what comes.
+        desk.append_all(&["more"]).await?;
+        tokio::select! {
+            biased;
+            item = bounded.next() => return Err(Failure::new(format!("a third came: {item:?}"))),
+            heard = desk.expect_all(&mut other, &["more"]) => heard?,
+        }
+        if let Some(first) = held.pop_front() {
+            desk.ack(first).await?;
+        }
     }
-    let [one, two] = held;
-    desk.ack(one).await?;
-    desk.ack(two).await
+    found.sort_unstable();
+    ensure_eq!(found, bodies, "the deliveries");
+    for delivery in held {
+        desk.ack(delivery).await?;
+    }
+    Ok(())
 }
 
 async fn consume_refuses_what_matches_no_pattern(stage: &Stage<'_>) -> Verdict {
-    let desk = Desk::new(stage).await?;
+    // How often it comes meanwhile is not promised.
+    let topology = with_mail(topology(stage.span()), |mail| mail.rules.max_deliver = None);
+    let desk = Desk::with(stage, topology).await?;
     let options = ConsumeOptions {
         patterns: vec![filter("mesh.events.shop.sold"), filter("mesh.events.crm.>")],
         ..ConsumeOptions::default()
     };
+    desk.append_all(&["expected"]).await?;
     desk.append(shop_event("closed", "unexpected")).await?;
     let (mail, mut reading) = desk.reader_with("mail", options).await?;
+    let delivery = desk.expect(&mut reading, "expected").await?;
+    desk.ack(delivery).await?;
     let word = desk.scene.told(&mut reading).await?;
     let right = matches!(&word, ReceiveError::Refused { subject, reason: RefusalReason::UnexpectedSubject }
         if subject.as_str() == "mesh.events.shop.closed");
     ensure!(right, "expected a refused subject, found {word:?}");
-    desk.append_all(&["expected"]).await?;
-    let delivery = loop {
-        // Refused again, perhaps: it is still owed.
-        match desk.scene.item(&mut reading).await? {
-            Some(Ok(delivery)) => break delivery,
-            Some(Err(ReceiveError::Refused { .. })) => {}
-            other => return Err(Failure::new(format!("{other:?} came instead"))),
-        }
-    };
-    ensure_eq!(text(delivery.message()), "expected", "the delivery");
-    desk.ack(delivery).await?;
     desk.scene.close(&mail).await?;
     let (_mail, mut reading) = desk.reader("mail").await?;
     let delivery = desk.expect_passing(&mut reading, "unexpected").await?;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fixtures::{consumer, consumer_spec, event, message, node};
+use crate::fixtures::{consumer, consumer_spec, event, host, message, node};
 use crate::suite::scene::text;
 use crate::suite::{Failure, Scene, Stage, Verdict, ensure_eq, located};
 use mesh_core::message::Message;
@@ -16,6 +16,8 @@ pub(super) struct Desk {
     pub(super) scene: Scene,
     /// Of the module `shop`.
     pub(super) shop: Connection,
+    /// Of the host of `n1`.
+    pub(super) host: Connection,
 }
 
 impl Desk {
@@ -32,7 +34,8 @@ impl Desk {
     pub(super) async fn with(stage: &Stage<'_>, topology: Topology) -> Result<Self, Failure> {
         let scene = stage.start(&topology).await?;
         let shop = scene.join("shop").await?;
-        Ok(Self { scene, shop })
+        let host = scene.dial(host("n1"), None).await?;
+        Ok(Self { scene, shop, host })
     }
 
     /// Appends one event for each body, in order.
@@ -45,6 +48,11 @@ impl Desk {
 
     pub(super) async fn append(&self, message: Message) -> Result<Appended, Failure> {
         self.scene.append(&self.shop, message).await
+    }
+
+    /// Appends a report of the node `n1`.
+    pub(super) async fn report(&self, body: &str) -> Result<Appended, Failure> {
+        self.scene.append(&self.host, report(body)).await
     }
 
     /// Reads the events of that module, on a connection of its own.
@@ -184,7 +192,10 @@ pub(super) fn topology(ack_wait: Duration) -> Topology {
         .with_consumer(dead);
     let work = topology.consumer(&consumer(StreamName::Control, "controller"));
     match work.cloned() {
-        Some(spec) => topology.with_consumer(ConsumerSpec { ack_wait, ..spec }),
+        Some(mut spec) => {
+            spec.rules.ack_wait = ack_wait;
+            topology.with_consumer(spec)
+        }
         None => topology,
     }
 }

@@ -7,6 +7,7 @@ use crate::suite::scene::{closed, refused, text, unsupported};
 use crate::suite::{Case, Scene, Stage, Verdict, case, ensure_eq};
 
 pub(super) const CASES: &[Case] = &[
+    case!(publish_requiring_a_receiver_brings_no_reply_address, ReceiverCheck),
     case!(publish_at_the_limit_is_delivered),
     case!(publish_over_the_limit_is_too_large),
     case!(publish_of_a_repeated_header_is_invalid),
@@ -15,6 +16,17 @@ pub(super) const CASES: &[Case] = &[
     case!(publish_with_a_broker_reply_is_denied, Permissions),
     case!(publish_after_close_is_closed),
 ];
+
+async fn publish_requiring_a_receiver_brings_no_reply_address(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
+    let mut subscription = scene.subscribe(&mail, "test.a").await?;
+    let reply = subject("_INBOX.shop.n1.mail.00112233445566778899aabbccddeeff");
+    let sent = message("test.a", "1").with_reply(reply);
+    let result = scene.publish_to_somebody(&shop, sent).await?;
+    refused(result, ErrorKind::Invalid, "a reply address")?;
+    only_the_sentinel(&scene, &shop, &mut subscription).await
+}
 
 async fn publish_at_the_limit_is_delivered(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;

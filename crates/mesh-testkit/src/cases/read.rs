@@ -1,7 +1,7 @@
 use mesh_core::port::{Capability, Position, Stored, TransportError};
 use mesh_core::topology::StreamName;
 
-use super::desk::{Desk, report, shop_event, sold};
+use super::desk::{Desk, shop_event, sold};
 use super::publish::delicate;
 use crate::fixtures::event;
 use crate::suite::scene::{same, text, unsupported};
@@ -78,10 +78,11 @@ async fn read_of_nothing_is_none(stage: &Stage<'_>) -> Verdict {
         let found = desk.read(stream, position.clone()).await??;
         ensure!(found.is_none(), "{stream} has {position:?}");
     }
-    desk.append(report("1")).await?;
-    let (_controller, mut reading) = desk.controllers(StreamName::Control).await?;
+    desk.report("1").await?;
+    let (controller, mut reading) = desk.controllers(StreamName::Control).await?;
     let delivery = desk.expect(&mut reading, "1").await?;
     desk.ack(delivery).await?;
+    desk.scene.flush(&controller).await?;
     let gone = desk.read(StreamName::Control, Position::Sequence(1));
     ensure!(gone.await??.is_none(), "settled work is still there");
     Ok(())

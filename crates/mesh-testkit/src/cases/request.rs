@@ -4,7 +4,10 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use mesh_core::identity::Responder;
 use mesh_core::message::{Headers, Message};
-use mesh_core::port::{Call, Calls, Capability, Connection, ErrorKind, QueueGroup, TransportError};
+use mesh_core::port::{
+    Call, Calls, Capability, Connection, ErrorKind, ServeOptions, TransportError,
+};
+use mesh_core::subject::Filter;
 use mesh_core::topology::{Inbox, ReplyAddress};
 
 use super::publish::delicate;
@@ -15,7 +18,7 @@ use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure, ensure_eq
 
 pub(super) const CASES: &[Case] = &[
     case!(request_is_answered, else requests_are_unsupported),
-    case!(request_reply_address_names_caller_and_responder),
+    case!(request_reply_address_names_caller_and_responder, ScopedReplies),
     case!(request_to_nobody_is_no_responders),
     case!(request_without_an_answer_times_out),
     case!(request_to_a_denied_subject_is_denied, Permissions),
@@ -64,10 +67,18 @@ impl Counter {
 }
 
 impl Scene {
+    /// Serves the tool `send` of the module `mail`.
     pub(super) async fn serve(&self, connection: &Connection) -> Result<Calls, Failure> {
-        let place = tool("mail", "send").into();
-        let serving = connection.requests()?.serve(place, QueueGroup::serve());
-        Ok(self.soon("serve", serving).await??)
+        Ok(self.try_serve(connection, tool("mail", "send").into()).await??)
+    }
+
+    pub(super) async fn try_serve(
+        &self,
+        connection: &Connection,
+        place: Filter,
+    ) -> Result<Result<Calls, TransportError>, Failure> {
+        let serving = connection.requests()?.serve(place, ServeOptions::default());
+        self.soon("serve", serving).await
     }
 
     /// Asks the module `mail`.
@@ -77,7 +88,17 @@ impl Scene {
         question: Message,
         timeout: Duration,
     ) -> Result<Result<Message, TransportError>, Failure> {
-        let responder = Responder::Module(module_name("mail"));
+        let mail = Responder::Module(module_name("mail"));
+        self.ask_of(mail, connection, question, timeout).await
+    }
+
+    pub(super) async fn ask_of(
+        &self,
+        responder: Responder,
+        connection: &Connection,
+        question: Message,
+        timeout: Duration,
+    ) -> Result<Result<Message, TransportError>, Failure> {
         let asking = connection.requests()?.request(responder, question, timeout);
         self.soon("an answer", asking).await
     }
@@ -128,7 +149,7 @@ async fn request_reply_address_names_caller_and_responder(stage: &Stage<'_>) -> 
         };
         counter.ask(call("1"), answering).await?;
         let reply = reply.ok_or_else(|| Failure::new("no reply address"))?;
-        ReplyAddress::check(&reply, &responder)?;
+        ReplyAddress::check(&tool("mail", "send"), &reply, &responder)?;
         ensure!(inbox.matches(&reply), "{reply} is not the caller's inbox");
         ensure!(!seen.contains(&reply), "{reply} came twice");
         seen.push(reply);

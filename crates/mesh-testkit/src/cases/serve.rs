@@ -1,23 +1,31 @@
 use bytes::Bytes;
+use mesh_core::identity::Responder;
 use mesh_core::message::{Headers, Message};
 use mesh_core::permissions::{ModuleGrants, Permissions};
-use mesh_core::port::{Calls, ErrorKind, QueueGroup, ReceiveError, RefusalReason};
+use mesh_core::port::{Calls, Capability, Connection, ErrorKind, ReceiveError, RefusalReason};
+use mesh_core::provision::{GRANT_TOOL, WITHDRAW_TOOL};
+use mesh_core::subject::{Filter, Subject};
 
 use super::request::{Counter, call, echo};
-use crate::fixtures::{header, message, module, module_name, node, subject, tool, tool_name};
+use crate::fixtures::{
+    filter, header, host, message, module, module_name, node, subject, tool, tool_name,
+};
 use crate::suite::scene::{closed, refused, text};
-use crate::suite::{Case, Failure, Stage, Verdict, case, ensure, ensure_eq};
+use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure, ensure_eq};
 
 pub(super) const CASES: &[Case] = &[
     case!(serve_shares_calls_in_its_group),
     case!(serve_refuses_a_call_without_a_reply_address),
-    case!(serve_refuses_a_foreign_reply_address),
+    case!(serve_refuses_a_foreign_reply_address, ScopedReplies),
+    case!(serve_refuses_an_ask_or_a_grant_from_anothers_inbox, ScopedReplies),
     case!(serve_names_the_caller_where_it_is_proven),
     case!(serve_answer_over_the_limit_is_too_large),
     case!(serve_to_a_denied_subject_is_denied, Permissions),
     case!(serve_ends_when_dropped),
     case!(serve_after_close_is_closed),
 ];
+
+const RANDOM: &str = "00112233445566778899aabbccddeeff";
 
 async fn serve_shares_calls_in_its_group(stage: &Stage<'_>) -> Verdict {
     let mut counter = Counter::open(stage).await?;
@@ -49,14 +57,22 @@ async fn serve_shares_calls_in_its_group(stage: &Stage<'_>) -> Verdict {
 impl Counter {
     /// What the responder is told when this is published to its tool.
     async fn told(&mut self, sent: Message) -> Result<RefusalReason, Failure> {
-        self.scene.publish(&self.crm, sent).await?;
-        let calls: &mut Calls = &mut self.calls;
-        match self.scene.told(calls).await? {
-            ReceiveError::Refused { subject, reason } if subject == tool("mail", "send") => {
-                Ok(reason)
-            }
-            other => Err(Failure::new(format!("{other:?} came instead"))),
-        }
+        told(&self.scene, &self.crm, &mut self.calls, sent).await
+    }
+}
+
+/// What who serves is told when this is published there.
+async fn told(
+    scene: &Scene,
+    by: &Connection,
+    calls: &mut Calls,
+    sent: Message,
+) -> Result<RefusalReason, Failure> {
+    let place = sent.subject().clone();
+    scene.publish(by, sent).await?;
+    match scene.told(calls).await? {
+        ReceiveError::Refused { subject, reason } if subject == place => Ok(reason),
+        other => Err(Failure::new(format!("{other:?} came instead"))),
     }
 }
 
@@ -72,7 +88,6 @@ async fn serve_refuses_a_call_without_a_reply_address(stage: &Stage<'_>) -> Verd
 async fn serve_refuses_a_foreign_reply_address(stage: &Stage<'_>) -> Verdict {
     let mut counter = Counter::open(stage).await?;
     let log = counter.scene.join("log").await?;
-    const RANDOM: &str = "00112233445566778899aabbccddeeff";
     let foreign = [
         "mesh.control.n2.alive".to_owned(),
         "mesh.events.mail.sent".to_owned(),
@@ -96,6 +111,59 @@ async fn serve_refuses_a_foreign_reply_address(stage: &Stage<'_>) -> Verdict {
     Ok(())
 }
 
+async fn serve_refuses_an_ask_or_a_grant_from_anothers_inbox(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let controller = scene.controller().await?;
+    let mail = scene.join("mail").await?;
+    let host = scene.dial(host("n1"), None).await?;
+    let asked = subject("mesh.ask.n1.status");
+    let asks = match stage.has(Capability::Wildcards) {
+        true => filter("mesh.ask.*.*"),
+        false => Filter::from(asked.clone()),
+    };
+    let mut calls = scene.try_serve(&controller, asks).await??;
+    let others = ["host.n2", "person.alice", "mail.n1", "builder.n1", "controller.c1"];
+    let inboxes = others.map(|inbox| format!("_INBOX.{inbox}.controller.{RANDOM}"));
+    let guarded =
+        Guarded { scene: &scene, by: &host, to: Responder::Controller, calls: &mut calls };
+    guarded.serves_only_its_caller(asked, &inboxes).await?;
+    let others = ["person.alice", "host.n1", "crm.n1", "mail.n1"];
+    let inboxes = others.map(|inbox| format!("_INBOX.{inbox}.mail.{RANDOM}"));
+    for reserved in [GRANT_TOOL, WITHDRAW_TOOL] {
+        let asked = tool("mail", reserved);
+        let mut calls = scene.try_serve(&mail, asked.clone().into()).await??;
+        let to = Responder::Module(module_name("mail"));
+        let guarded = Guarded { scene: &scene, by: &controller, to, calls: &mut calls };
+        guarded.serves_only_its_caller(asked, &inboxes).await?;
+    }
+    Ok(())
+}
+
+/// Where only one may ask: `by`.
+struct Guarded<'a> {
+    scene: &'a Scene,
+    by: &'a Connection,
+    to: Responder,
+    calls: &'a mut Calls,
+}
+
+impl Guarded<'_> {
+    async fn serves_only_its_caller(self, asked: Subject, others: &[String]) -> Verdict {
+        let Self { scene, by, to, calls } = self;
+        for reply in others {
+            let forged = Message::new(asked.clone(), "").with_reply(subject(reply));
+            let reason = told(scene, by, calls, forged).await?;
+            ensure_eq!(reason, RefusalReason::ForeignReply, format!("{asked} from {reply}"));
+        }
+        let asking = scene.ask_of(to, by, Message::new(asked, "1"), scene.patience());
+        let answering = async { echo(scene.hear(calls).await?).await };
+        let (answer, answered) = tokio::join!(asking, answering);
+        answered?;
+        ensure_eq!(text(&answer??), "1", "the answer");
+        Ok(())
+    }
+}
+
 async fn serve_names_the_caller_where_it_is_proven(stage: &Stage<'_>) -> Verdict {
     let mut counter = Counter::open(stage).await?;
     let truth = counter.crm.principal().clone();
@@ -108,12 +176,14 @@ async fn serve_names_the_caller_where_it_is_proven(stage: &Stage<'_>) -> Verdict
         echo(call)
     };
     counter.ask(call("1").with_headers(headers.clone()), answering).await?;
-    // A reply address of the right shape that names another caller.
-    let reply = subject("_INBOX.shop.n9.mail.00112233445566778899aabbccddeeff");
-    let forged = call("2").with_headers(headers).with_reply(reply);
-    counter.scene.publish(&counter.crm, forged).await?;
-    let call = counter.scene.hear(&mut counter.calls).await?;
-    callers.push(call.caller().cloned());
+    if stage.has(Capability::ScopedReplies) {
+        // A reply address of the right shape that names another caller.
+        let reply = subject(&format!("_INBOX.shop.n9.mail.{RANDOM}"));
+        let forged = call("2").with_headers(headers).with_reply(reply);
+        counter.scene.publish(&counter.crm, forged).await?;
+        let call = counter.scene.hear(&mut counter.calls).await?;
+        callers.push(call.caller().cloned());
+    }
     for caller in callers.into_iter().flatten() {
         ensure_eq!(caller, truth, "caller");
     }
@@ -143,8 +213,7 @@ async fn serve_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
     let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
     for place in [tool("mail", "send"), tool("shop", "read")] {
         let what = place.as_str().to_owned();
-        let serving = mail.requests()?.serve(place.into(), QueueGroup::serve());
-        let result = scene.soon("serve", serving).await?;
+        let result = scene.try_serve(&mail, place.into()).await?;
         refused(result, ErrorKind::Denied, &what)?;
     }
     Ok(())
@@ -165,7 +234,5 @@ async fn serve_after_close_is_closed(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let mail = scene.join("mail").await?;
     scene.close(&mail).await?;
-    let place = tool("mail", "send").into();
-    let serving = mail.requests()?.serve(place, QueueGroup::serve());
-    closed(scene.soon("serve", serving).await?, "serve")
+    closed(scene.try_serve(&mail, tool("mail", "send").into()).await?, "serve")
 }

@@ -1,5 +1,6 @@
-use mesh_core::port::{Capability, Reason};
+use mesh_core::port::{Capability, Delivery, Reason};
 
+use super::consume::in_flight;
 use super::desk::Desk;
 use crate::suite::scene::{text, unsupported};
 use crate::suite::{Case, Failure, Stage, Verdict, case, ensure, ensure_eq};
@@ -9,8 +10,9 @@ pub(super) const CASES: &[Case] = &[
     case!(consume_nak_delivers_again),
     case!(consume_nak_with_a_delay_waits, DelayedNak, else a_delay_is_refused),
     case!(consume_terminate_is_final),
-    case!(consume_redelivers_what_is_never_settled),
-    case!(consume_progress_extends_the_claim),
+    case!(consume_redelivers_what_is_never_settled, ClaimTimeout),
+    case!(consume_progress_extends_the_claim, ClaimTimeout),
+    case!(consume_waiting_burns_no_attempt, ClaimTimeout),
     case!(consume_dropped_deliveries_are_released),
 ];
 
@@ -135,6 +137,38 @@ async fn consume_progress_extends_the_claim(stage: &Stage<'_>) -> Verdict {
     let next = desk.expect(&mut reading, "2").await?;
     desk.ack(next).await?;
     desk.ack(held).await
+}
+
+async fn consume_waiting_burns_no_attempt(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    let bodies: Vec<_> = (0..10).map(|number| number.to_string()).collect();
+    for body in &bodies {
+        desk.append_all(&[body]).await?;
+    }
+    let (_mail, mut reading) = desk.reader_with("mail", in_flight(2)).await?;
+    let held = [desk.scene.hear(&mut reading).await?, desk.scene.hear(&mut reading).await?];
+    for _quarter in 0..12 {
+        desk.scene.pass(desk.scene.span / 4).await;
+        for delivery in &held {
+            desk.scene.soon("progress", delivery.progress()).await??;
+        }
+    }
+    let mut found = Vec::new();
+    let mut settle = async |delivery: Delivery| {
+        let body = text(delivery.message());
+        ensure_eq!(delivery.info().attempt, 1, format!("attempt of {body}"));
+        found.push(body);
+        desk.ack(delivery).await
+    };
+    for delivery in held {
+        settle(delivery).await?;
+    }
+    for _waiting in 2..10 {
+        settle(desk.scene.hear(&mut reading).await?).await?;
+    }
+    found.sort_unstable();
+    ensure_eq!(found, bodies, "the deliveries");
+    Ok(())
 }
 
 async fn consume_dropped_deliveries_are_released(stage: &Stage<'_>) -> Verdict {

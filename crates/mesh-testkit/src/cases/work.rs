@@ -1,7 +1,7 @@
 use mesh_core::port::Capability;
 use mesh_core::topology::StreamName;
 
-use super::desk::{Desk, report};
+use super::desk::Desk;
 use crate::suite::{Case, Failure, Stage, Verdict, case, ensure_eq};
 
 pub(super) const CASES: &[Case] =
@@ -10,7 +10,7 @@ pub(super) const CASES: &[Case] =
 async fn consume_work_keeps_its_order(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
     for body in ["1", "2", "3"] {
-        desk.append(report(body)).await?;
+        desk.report(body).await?;
     }
     let (_controller, mut reading) = desk.controllers(StreamName::Control).await?;
     let delay = stage.has(Capability::DelayedNak).then_some(desk.scene.span);
@@ -28,11 +28,12 @@ async fn consume_work_keeps_its_order(stage: &Stage<'_>) -> Verdict {
 async fn consume_settled_work_is_gone(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
     for body in ["1", "2"] {
-        desk.append(report(body)).await?;
+        desk.report(body).await?;
     }
-    let (_controller, mut reading) = desk.controllers(StreamName::Control).await?;
+    let (controller, mut reading) = desk.controllers(StreamName::Control).await?;
     let delivery = desk.expect(&mut reading, "1").await?;
     desk.ack(delivery).await?;
+    desk.scene.flush(&controller).await?;
     let administration = desk.administration().await?;
     let inspecting = administration.inspect(StreamName::Control);
     let state = desk.scene.soon("inspect", inspecting).await??;

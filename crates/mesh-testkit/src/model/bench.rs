@@ -10,7 +10,7 @@ use mesh_core::topology::StreamName;
 use super::state::Model;
 use super::world::{IN_FLIGHT, SUBJECTS, consumers, reader_of, topology};
 use super::{Operation, seconds};
-use crate::fixtures::subject;
+use crate::fixtures::{host, subject};
 use crate::suite::scene::refused;
 use crate::suite::{Failure, Scene, Stage, Verdict, ensure_eq};
 
@@ -22,6 +22,7 @@ pub(super) struct Bench {
     pub(super) scene: Scene,
     pub(super) model: Model,
     shop: Connection,
+    host: Connection,
     pub(super) controller: Connection,
     pub(super) readers: Vec<Reader>,
     pub(super) held: Vec<Held>,
@@ -56,11 +57,13 @@ impl Bench {
     pub(super) async fn open(stage: &Stage<'_>) -> Result<Self, Failure> {
         let scene = stage.start(&topology()).await?;
         let shop = scene.join("shop").await?;
+        let host = scene.dial(host("n1"), None).await?;
         let controller = scene.controller().await?;
         Ok(Self {
             scene,
             model: Model::new(),
             shop,
+            host,
             controller,
             readers: Vec::new(),
             held: Vec::new(),
@@ -75,12 +78,13 @@ impl Bench {
         match operation {
             Operation::Append { subject, id } => self.append(subject, id).await?,
             Operation::Attach { consumer } => self.attach(usize::from(consumer) % 3).await?,
-            Operation::Detach { reader } => self.detach(reader),
+            Operation::Detach { reader } => self.detach(reader).await?,
             Operation::Reconnect { reader } => self.reconnect(reader).await?,
             Operation::Ack { held } => {
                 if let Some(held) = self.take(held) {
                     self.model.settle(held.consumer, held.sequence);
                     self.scene.soon("an ack", held.delivery.ack()).await??;
+                    self.flush(held.reader).await?;
                 }
             }
             Operation::Nak { held, delay } => {
@@ -89,6 +93,7 @@ impl Bench {
                     let wait = delay.unwrap_or_default();
                     self.model.give_back(held.consumer, held.sequence, wait);
                     self.scene.soon("a nak", held.delivery.nak(delay)).await??;
+                    self.flush(held.reader).await?;
                 }
             }
             Operation::Terminate { held } => {
@@ -96,12 +101,15 @@ impl Bench {
                     self.model.terminate(held.consumer, held.sequence);
                     let terminating = held.delivery.terminate(Reason::new(REASON));
                     self.scene.soon("terminate", terminating).await??;
+                    self.flush(held.reader).await?;
                 }
             }
             Operation::Progress { held } => self.progress(held).await?,
             Operation::Drop { held } => {
                 if let Some(held) = self.take(held) {
+                    let reader = held.reader;
                     self.give_back(held);
+                    self.flush(reader).await?;
                 }
             }
             Operation::Advance { seconds: count } => self.advance(seconds(count)).await?,
@@ -114,6 +122,14 @@ impl Bench {
     fn take(&mut self, index: u8) -> Option<Held> {
         let index = chosen(index, self.held.len())?;
         Some(self.held.remove(index))
+    }
+
+    /// Sees to it that what that reader settled is settled on the broker.
+    async fn flush(&self, reader: u64) -> Verdict {
+        match self.readers.iter().find(|other| other.id == reader) {
+            Some(reader) => self.scene.flush(&reader.connection).await,
+            None => Ok(()),
+        }
     }
 
     /// Drops a delivery.
@@ -132,7 +148,7 @@ impl Bench {
         let id = id.map(|id| PublishId::new(format!("id-{id}"))).transpose()?;
         let options = AppendOptions { id, ..AppendOptions::default() };
         let connection = match stream {
-            StreamName::Control => &self.controller,
+            StreamName::Control => &self.host,
             _ => &self.shop,
         };
         let appending = connection.streams()?.append(message, options);
@@ -154,8 +170,7 @@ impl Bench {
             in_flight: std::num::NonZeroUsize::MIN.saturating_add(IN_FLIGHT - 1),
             ..ConsumeOptions::default()
         };
-        let consuming = connection.streams()?.consume(of, options);
-        let result = self.scene.soon("consume", consuming).await?;
+        let result = self.scene.try_consume(&connection, &of, options).await?;
         if self.model.consumer(consumer).is_none() {
             return refused(result, ErrorKind::NotFound, "reading what is retired");
         }
@@ -178,13 +193,14 @@ impl Bench {
         Some((reader, its))
     }
 
-    fn detach(&mut self, index: u8) {
-        if let Some((reader, its)) = self.leave(index) {
-            for held in its {
-                self.give_back(held);
-            }
-            drop(reader);
+    async fn detach(&mut self, index: u8) -> Verdict {
+        let Some((reader, its)) = self.leave(index) else {
+            return Ok(());
+        };
+        for held in its {
+            self.give_back(held);
         }
+        self.scene.flush(&reader.connection).await
     }
 
     async fn reconnect(&mut self, index: u8) -> Verdict {

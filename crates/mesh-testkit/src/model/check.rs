@@ -105,7 +105,12 @@ impl Bench {
             admitted.contains(&found),
             "sequence and attempt {found:?} came, due are {admitted:?}"
         );
-        let stream = consumers()[consumer].reference.stream;
+        let spec = &consumers()[consumer];
+        let info = delivery.info();
+        let told = (info.ack_wait, info.max_attempts);
+        let rules = (Some(spec.rules.ack_wait), spec.rules.max_deliver);
+        ensure_eq!(told, rules, "claim and most attempts");
+        let stream = spec.reference.stream;
         let expected = self.model.message(stream, sequence);
         let message = delivery.message();
         let same = expected.is_some_and(|(subject, body)| {

@@ -22,10 +22,11 @@ use mesh_core::port::Capability;
 pub use check::check;
 
 /// What a broker must promise to be compared. Dead letters are compared where they are promised.
-pub const NEEDS: [Capability; 4] = [
+pub const NEEDS: [Capability; 5] = [
     Capability::DurableConsumers,
     Capability::Deduplication,
     Capability::Sequences,
+    Capability::ClaimTimeout,
     Capability::DelayedNak,
 ];
 

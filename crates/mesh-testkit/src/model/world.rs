@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::port::ConsumerRef;
-use mesh_core::topology::{ConsumerSpec, StreamName, Topology};
+use mesh_core::topology::{ConsumerRules, ConsumerSpec, StreamName, Topology};
 
 use crate::fixtures::{consumer, consumer_spec, controller, filter, module, with_stream};
 
@@ -28,14 +28,18 @@ pub(super) fn consumers() -> [ConsumerSpec; 3] {
     };
     let control = consumer(StreamName::Control, "controller");
     [
-        ConsumerSpec { max_ack_pending: 4, ..events("n1_mail", "mesh.events.shop.>") },
-        ConsumerSpec { max_deliver: None, ..events("n1_crm", "mesh.events.shop.sold") },
-        ConsumerSpec {
-            max_deliver: None,
-            max_ack_pending: 1,
-            ..consumer_spec(control, &["mesh.control.n1.report"], ACK_WAIT)
-        },
+        with(events("n1_mail", "mesh.events.shop.>"), |rules| rules.max_ack_pending = 4),
+        with(events("n1_crm", "mesh.events.shop.sold"), |rules| rules.max_deliver = None),
+        with(consumer_spec(control, &["mesh.control.n1.report"], ACK_WAIT), |rules| {
+            rules.max_deliver = None;
+            rules.max_ack_pending = 1;
+        }),
     ]
+}
+
+fn with(mut spec: ConsumerSpec, change: impl FnOnce(&mut ConsumerRules)) -> ConsumerSpec {
+    change(&mut spec.rules);
+    spec
 }
 
 /// Who reads that consumer.

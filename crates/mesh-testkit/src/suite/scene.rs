@@ -12,6 +12,7 @@ use mesh_core::port::{
     TransportError,
 };
 use mesh_core::subject::Filter;
+use mesh_core::topology::{ConsumerRules, Topology};
 
 use super::{Bed, Failure, ensure, ensure_eq, located};
 use crate::fixtures::{controller, message, module};
@@ -19,14 +20,21 @@ use crate::fixtures::{controller, message, module};
 /// A bed with the verbs that cases are written in.
 pub(crate) struct Scene {
     bed: Arc<dyn Bed>,
+    /// What it was started with.
+    topology: Topology,
     /// See [`Harness::span`](super::Harness::span).
     pub(crate) span: Duration,
     patience: Duration,
 }
 
 impl Scene {
-    pub(crate) fn new(bed: Arc<dyn Bed>, span: Duration, patience: Duration) -> Self {
-        Self { bed, span, patience }
+    pub(crate) fn new(
+        bed: Arc<dyn Bed>,
+        topology: Topology,
+        span: Duration,
+        patience: Duration,
+    ) -> Self {
+        Self { bed, topology, span, patience }
     }
 
     pub(crate) fn patience(&self) -> Duration {
@@ -267,9 +275,27 @@ impl Scene {
         consumer: &ConsumerRef,
         options: ConsumeOptions,
     ) -> Result<Deliveries, Failure> {
-        let consuming = connection.streams()?.consume(consumer.clone(), options);
-        Ok(self.soon("consume", consuming).await??)
+        Ok(self.try_consume(connection, consumer, options).await??)
     }
+
+    /// Reads a consumer; its rules are those of the topology, unless told.
+    pub(crate) async fn try_consume(
+        &self,
+        connection: &Connection,
+        consumer: &ConsumerRef,
+        options: ConsumeOptions,
+    ) -> Result<Result<Deliveries, TransportError>, Failure> {
+        let rules = options.rules.or_else(|| rules_of(&self.topology, consumer));
+        let options = ConsumeOptions { rules, ..options };
+        let consuming = connection.streams()?.consume(consumer.clone(), options);
+        self.soon("consume", consuming).await
+    }
+}
+
+/// What a reader of `consumer` must be told: its rules, where they are not those of its stream.
+pub(crate) fn rules_of(topology: &Topology, consumer: &ConsumerRef) -> Option<ConsumerRules> {
+    let rules = topology.consumer(consumer)?.rules;
+    (rules != ConsumerRules::of(consumer.stream)).then_some(rules)
 }
 
 /// Fails unless the call failed with this kind.

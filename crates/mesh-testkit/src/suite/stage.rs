@@ -35,7 +35,7 @@ impl<'a> Stage<'a> {
         let started = self.harness.start(topology).await;
         let bed = started.map_err(|error| Failure::new(format!("no broker: {error}")))?;
         self.beds.lock().push(Arc::clone(&bed));
-        Ok(Scene::new(bed, self.span(), self.harness.patience()))
+        Ok(Scene::new(bed, topology.clone(), self.span(), self.harness.patience()))
     }
 
     /// A fresh bed for live messages.

@@ -5,7 +5,7 @@ use mesh_core::message::{HeaderValue, Headers, Message, names};
 use mesh_core::port::{AppendOptions, ConsumerRef, DeliveryInfo};
 use mesh_core::subject::Subject;
 use mesh_core::time::Timestamp;
-use mesh_core::topology::{ConsumerSpec, DeliverFrom, Retention, StreamName};
+use mesh_core::topology::{ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName};
 
 use super::state::State;
 
@@ -43,6 +43,8 @@ pub struct Reader {
     pub id: u64,
     pub connection: u64,
     pub in_flight: usize,
+    /// What it was told of the consumer.
+    pub rules: ConsumerRules,
 }
 
 /// A message given to a reader.
@@ -78,9 +80,11 @@ impl State {
         let twice = self.breaks("delivers everything twice");
         let uncounted = self.breaks("counts no attempts");
         let early = self.breaks("lets claims run out early");
-        let endless = self.breaks("forgets what is never settled");
+        let endless = self.breaks("forgets what is never settled") || !self.claims_run_out;
+        let burns = self.breaks("counts an attempt for waiting");
+        let silent = self.breaks("does not say how long a claim lasts");
         let blocks = self.breaks("holds everything up for a delay");
-        let now = self.now;
+        let (now, wall) = (self.now, self.wall);
         let consumer = self.consumers.get_mut(of)?;
         let store = self.streams.get(&of.stream)?;
         let held = consumer.owed.values().filter_map(|owed| owed.claim);
@@ -121,6 +125,11 @@ impl State {
             claim: None,
         });
         owed.attempts += 1;
+        if burns && let Some(stored) = store.messages.get(&sequence) {
+            let waited = wall.as_millis().abs_diff(stored.time.as_millis());
+            let claim = consumer.spec.rules.ack_wait.as_millis();
+            owed.attempts += u32::try_from(u128::from(waited) / claim).unwrap();
+        }
         owed.claim = Some(Claim {
             token,
             connection: reader.connection,
@@ -130,7 +139,8 @@ impl State {
         });
         let info = DeliveryInfo {
             attempt: if uncounted { 1 } else { owed.attempts },
-            max_attempts: consumer.spec.rules.max_deliver,
+            max_attempts: reader.rules.max_deliver,
+            ack_wait: Some(reader.rules.ack_wait).filter(|_| !silent && self.claims_run_out),
             sequence: Some(sequence),
         };
         let message = store.messages.get(&sequence)?.message.clone();
@@ -145,7 +155,10 @@ impl State {
 
     pub fn extend(&mut self, of: &ConsumerRef, sequence: u64, token: u64) {
         let wait = self.consumers.get(of).map(|consumer| consumer.spec.rules.ack_wait);
-        let expires = self.now + wait.unwrap_or_default();
+        let expires = match self.claims_run_out {
+            true => self.now + wait.unwrap_or_default(),
+            false => Duration::MAX,
+        };
         if let Some(claim) = self.claimed(of, sequence, token) {
             claim.expires = expires;
         }

@@ -11,11 +11,50 @@ use mesh_core::port::{
     ErrorKind, Operation, QueueGroup, ReceiveError, RefusalReason, Settlement, Streams,
     TransportError, Verdict,
 };
-use mesh_core::topology::{DeliverySubject, Retention};
+use mesh_core::topology::{ConsumerRules, DeliverySubject, Retention};
 
 use super::Broker;
 use super::consumer::Reader;
 use super::link::Link;
+use super::state::State;
+
+/// A settlement on its way.
+#[derive(Debug)]
+pub struct Settled {
+    of: ConsumerRef,
+    sequence: u64,
+    token: u64,
+    verdict: Verdict,
+}
+
+impl State {
+    /// Does what was settled and held back.
+    pub fn settle_late(&mut self) {
+        let Some(Settled { of, sequence, token, verdict }) = self.late.take() else {
+            return;
+        };
+        if self.claimed(&of, sequence, token).is_none() {
+            return;
+        }
+        match verdict {
+            Verdict::Ack if self.breaks("acks nothing") => {}
+            Verdict::Ack => self.forget(&of, sequence),
+            Verdict::Nak { .. } if self.breaks("naks nothing") => {}
+            Verdict::Nak { delay } => {
+                let delay = delay.unwrap_or_default();
+                let ignores = self.breaks("ignores the delay");
+                self.let_go(&of, sequence, if ignores { Duration::ZERO } else { delay });
+            }
+            Verdict::Terminate(_) if self.breaks("terminates nothing") => {
+                self.let_go(&of, sequence, Duration::ZERO);
+            }
+            Verdict::Terminate(reason) => {
+                self.bury(&of, sequence, "terminated", Some(reason.as_str()));
+                self.forget(&of, sequence);
+            }
+        }
+    }
+}
 
 /// The other end of a delivery.
 struct Claimed {
@@ -36,25 +75,10 @@ impl Settlement for Claimed {
         }
         let Self { broker, of, sequence, token } = *self;
         let mut state = broker.lock();
-        if state.claimed(&of, sequence, token).is_none() {
-            return Ok(());
-        }
-        match verdict {
-            Verdict::Ack if broker.breaks("acks nothing") => {}
-            Verdict::Ack => state.forget(&of, sequence),
-            Verdict::Nak { .. } if broker.breaks("naks nothing") => {}
-            Verdict::Nak { delay } => {
-                let delay = delay.unwrap_or_default();
-                let ignores = broker.breaks("ignores the delay");
-                state.let_go(&of, sequence, if ignores { Duration::ZERO } else { delay });
-            }
-            Verdict::Terminate(_) if broker.breaks("terminates nothing") => {
-                state.let_go(&of, sequence, Duration::ZERO);
-            }
-            Verdict::Terminate(reason) => {
-                state.bury(&of, sequence, "terminated", Some(reason.as_str()));
-                state.forget(&of, sequence);
-            }
+        state.settle_late();
+        state.late = Some(Settled { of, sequence, token, verdict });
+        if !state.breaks("flushes no settlement") {
+            state.settle_late();
         }
         Ok(())
     }
@@ -202,12 +226,11 @@ impl Streams for Link {
         self.broker.needs(Capability::DurableConsumers, Operation::Consume)?;
         self.open(Operation::Consume, "consumes after close")?;
         let mut state = self.broker.lock();
-        let found = state.consumers.get(&of);
-        let shared = found.is_none_or(|consumer| consumer.spec.rules.shared);
-        let found = found.is_some() || state.breaks("invents consumers");
+        let rules = options.rules.unwrap_or(ConsumerRules::of(of.stream));
+        let found = state.consumers.contains_key(&of) || state.breaks("invents consumers");
         let id = state.id();
         drop(state);
-        let group = shared.then(|| QueueGroup::of_consumer(&of.consumer));
+        let group = rules.shared.then(|| QueueGroup::of_consumer(&of.consumer));
         let place = DeliverySubject::of(of.clone()).to_subject().into();
         if !self.breaks("lets anybody consume") {
             self.may_subscribe(&place, group.as_ref(), Operation::Consume)?;
@@ -218,7 +241,7 @@ impl Streams for Link {
         let mut reading = Reading {
             broker: Arc::clone(&self.broker),
             of,
-            reader: Reader { id, connection: self.id, in_flight: options.in_flight.get() },
+            reader: Reader { id, connection: self.id, in_flight: options.in_flight.get(), rules },
             options,
             ended: false,
             timer: None,

@@ -149,6 +149,15 @@ impl Transport for Link {
         if options.require_receiver {
             self.broker.needs(Capability::ReceiverCheck, Operation::Publish)?;
         }
+        if let Err(problem) = options.check(&message)
+            && !self.breaks("takes a reply address for a receiver")
+        {
+            if self.breaks("sends what it refuses") {
+                self.send(message.clone());
+            }
+            let subject = message.subject().as_str();
+            return Err(TransportError::of_message(problem, Operation::Publish, subject));
+        }
         let message = self.checked(message, Operation::Publish)?;
         if self.owed.lock().is_some() {
             return Ok(());
@@ -181,6 +190,9 @@ impl Transport for Link {
     async fn flush(&self, _timeout: Duration) -> Result<(), TransportError> {
         self.open(Operation::Flush, "flushes after close")?;
         self.broker.used.store(true, Ordering::Relaxed);
+        if !self.breaks("flushes no settlement") {
+            self.broker.lock().settle_late();
+        }
         if !self.breaks("flushes nothing") && !self.breaks("reorders") {
             self.send_held();
         }

@@ -123,6 +123,7 @@ impl Broker {
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         state.dead_letters = self.gives(Capability::DeadLetters);
+        state.claims_run_out = self.gives(Capability::ClaimTimeout);
         state.expire(self.clock.monotonic(), self.clock.now());
         state
     }

@@ -8,11 +8,12 @@ use mesh_core::identity::Responder;
 use mesh_core::message::{Headers, Message, names};
 use mesh_core::name::{ModuleName, NodeName};
 use mesh_core::port::{
-    Answer, Call, Calls, Capability, ErrorKind, Incoming, Operation, QueueGroup, ReceiveError,
-    RefusalReason, Requests, TransportError,
+    Answer, Call, Calls, Capability, ErrorKind, Incoming, Operation, ReceiveError, RefusalReason,
+    Requests, ServeOptions, TransportError,
 };
+use mesh_core::provision::is_reserved_tool;
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{Inbox, ReplyAddress};
+use mesh_core::topology::{Inbox, MeshSubject, ReplyAddress};
 
 use super::Broker;
 use super::link::Link;
@@ -65,6 +66,24 @@ impl Link {
         }
     }
 
+    /// Whether nobody who may ask this is answered there.
+    fn is_foreign(&self, message: &Message, reply: &Subject, responder: &Responder) -> bool {
+        let asked = message.subject();
+        let (ask, grant) = match MeshSubject::parse(asked) {
+            Ok(MeshSubject::Ask { .. }) => (true, false),
+            Ok(MeshSubject::Tool { tool, .. }) => (false, is_reserved_tool(tool.as_str())),
+            _ => (false, false),
+        };
+        if ask && self.breaks("refuses every ask") || grant && self.breaks("refuses every grant") {
+            return true;
+        }
+        let anybody =
+            ask && self.breaks("lets anybody ask") || grant && self.breaks("lets anybody grant");
+        let unguarded = Subject::new("test.a").unwrap();
+        let asked = if anybody { &unguarded } else { asked };
+        ReplyAddress::check(asked, reply, responder).is_err()
+    }
+
     /// The call in a message, or why it is none.
     fn call(&self, message: Message, caller: Option<Principal>) -> Result<Call, ReceiveError> {
         let refused = |reason| {
@@ -80,7 +99,7 @@ impl Link {
         match message.reply() {
             None if self.breaks("hands on calls without a reply") => {}
             None => return refused(RefusalReason::NoReply),
-            Some(reply) if ReplyAddress::check(reply, &responder).is_err() && !anywhere => {
+            Some(reply) if !anywhere && self.is_foreign(&message, reply, &responder) => {
                 if self.breaks("answers with a refusal") {
                     let no = Message::new(reply.clone(), "no");
                     self.broker.lock().deliver(&no, self.id);
@@ -156,12 +175,13 @@ impl Requests for Link {
         }
     }
 
-    async fn serve(&self, filter: Filter, group: QueueGroup) -> Result<Calls, TransportError> {
+    async fn serve(&self, filter: Filter, options: ServeOptions) -> Result<Calls, TransportError> {
+        let ServeOptions { group, buffer, .. } = options;
         self.broker.needs(Capability::Requests, Operation::Serve)?;
         self.open(Operation::Serve, "serves after close")?;
         self.may_subscribe(&filter, Some(&group), Operation::Serve)?;
         let link = self.again();
-        Ok(self.listen(filter, Some(group), 1024, true, move |message, from| {
+        Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from| {
             let caller = link.broker.lock().principals.get(&from).cloned();
             link.call(message, caller)
         }))

@@ -11,6 +11,7 @@ use mesh_core::time::Timestamp;
 use mesh_core::topology::StreamName;
 
 use super::consumer::Consumer;
+use super::durable::Settled;
 use super::store::Store;
 
 /// Everything the broker knows.
@@ -20,6 +21,9 @@ pub struct State {
     pub now: Duration,
     pub wall: Timestamp,
     pub dead_letters: bool,
+    pub claims_run_out: bool,
+    /// A settlement that a broken transport has accepted and not sent yet.
+    pub late: Option<Settled>,
     next_id: u64,
     pub subscriptions: Vec<Subscriber>,
     pub streams: BTreeMap<StreamName, Store>,
@@ -70,6 +74,8 @@ impl State {
             now: Duration::ZERO,
             wall: Timestamp::from_millis(0),
             dead_letters: false,
+            claims_run_out: false,
+            late: None,
             next_id: 0,
             subscriptions: Vec::new(),
             streams: BTreeMap::new(),
