@@ -79,6 +79,13 @@ impl Workspace {
         if status.success() { Ok(()) } else { Err(Failure::new(format!("{line}: {status}"))) }
     }
 
+    /// Whether cargo, or a program installed beside it, has this verb.
+    pub(crate) fn has_verb(&self, verb: &str) -> bool {
+        let mut command = self.command(&[verb, "--version"]);
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    }
+
     /// Runs cargo and answers what it wrote to standard output.
     pub(crate) fn cargo_output(&self, arguments: &[&str]) -> Result<Vec<u8>, Failure> {
         let line = format!("cargo {}", arguments.join(" "));

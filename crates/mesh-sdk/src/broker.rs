@@ -27,7 +27,11 @@ use crate::workers::Workers;
 /// | [`handle`](Self::handle) | answers for a tool of its own |
 /// | [`close`](Self::close) | finishes what was begun and leaves |
 ///
-/// Who it is comes from the connection's credential and from nowhere else.
+/// Who it is comes from the connection, which was dialled with a credential, and from nowhere else.
+///
+/// Its handlers live as long as it does: once the last clone is dropped they are given nothing more,
+/// and those that run already go on to their end. A handler that holds a clone keeps it alive until
+/// `close`.
 #[derive(Clone)]
 pub struct Broker(pub(crate) Arc<Inner>);
 
@@ -108,7 +112,7 @@ impl Inner {
 }
 
 impl BrokerBuilder {
-    /// What the module's manifest says it consumes.
+    /// What the module's manifest says it consumes. What it says of its tools is not looked at.
     #[must_use]
     pub fn manifest(self, manifest: &ModuleManifest) -> Self {
         self.consumes(EventPattern::minimal_filters(&manifest.consumes))

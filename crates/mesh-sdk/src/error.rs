@@ -85,7 +85,10 @@ pub enum HandleError {
     Transport(#[from] TransportError),
 }
 
-/// Why a question has no answer. Denied, nobody there, too late and too large are four answers.
+/// Why a question has no answer. Five concern the tool: [`Denied`](Self::Denied),
+/// [`Unavailable`](Self::Unavailable), [`TimedOut`](Self::TimedOut), [`TooLarge`](Self::TooLarge) and
+/// [`Tool`](Self::Tool). The others mean a wrong call, an answer that is not what was asked for, or a
+/// lost connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {

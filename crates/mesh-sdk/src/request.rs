@@ -48,7 +48,8 @@ impl Broker {
     ///
     /// # Errors
     /// [`RequestError`]: denied, unavailable, timed out, too large and a tool that fails are told
-    /// apart, each as soon as it is known.
+    /// apart, each as soon as it is known. The time is the [`ToolRequest`]'s: the manifest's `timeout`
+    /// is not looked up.
     pub async fn request<Q, I, O>(&self, tool: Q, input: &I) -> Result<O, RequestError>
     where
         Q: TryInto<ToolRequest>,

@@ -30,7 +30,10 @@ impl Broker {
     ///
     /// What the handler gives is the answer; a [`ToolFailure`], a panic or an output that is no
     /// JSON or too large is answered as a failure, so the caller always hears something. A call without a proper
-    /// reply address never reaches the handler.
+    /// reply address never reaches the handler. The manifest's `input`, `output` and `timeout` are not
+    /// enforced: the handler checks what it is given.
+    ///
+    /// The tool is served until the broker is closed or its last clone is dropped.
     ///
     /// # Errors
     /// [`HandleError`]; `Denied` where the manifest has no such tool.

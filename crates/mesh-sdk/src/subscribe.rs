@@ -26,6 +26,9 @@ impl Broker {
     /// panic is a failure like any other. Several handlers of one pattern count as one: the last
     /// one given stands.
     ///
+    /// Events are handled until the broker is closed or its last clone is dropped; those that come later
+    /// wait for this module's next reader.
+    ///
     /// # Errors
     /// [`SubscribeError::NotConsumed`] before any traffic where the manifest does not cover it. Once
     /// reading has ended, because the consumer was retired or the connection dropped, that is told.

@@ -82,7 +82,8 @@ impl InMemoryMesh {
         &self.broker
     }
 
-    /// The controller's connection, with the port of administration.
+    /// The controller's connection, with the port of administration, by which a test reads what the
+    /// streams keep: dead letters too (see the crate's documentation).
     #[must_use]
     pub fn controller(&self) -> &Connection {
         &self.controller
