@@ -10,6 +10,10 @@ use super::effects::{Burial, Effects};
 use super::log::Log;
 use super::seat::SeatId;
 
+/// What a burial that failed waits at least: at an `ack_wait` of nothing it would be tried without a
+/// pause.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// What a verdict means for the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settled {
@@ -205,7 +209,7 @@ impl Consumer {
             self.forget(sequence, effects);
             return;
         }
-        let later = now.saturating_add(self.spec.rules.ack_wait);
+        let later = now.saturating_add(self.spec.rules.ack_wait.max(AGAIN));
         if let Some(Claim { state: ClaimState::GivenUp { retry, .. }, .. }) =
             self.claims.get_mut(&sequence)
         {

@@ -137,3 +137,20 @@ async fn dead_letters_that_find_no_room_are_kept_and_tried_again() {
     settle().await;
     assert_eq!((bed.dead().await, bed.owed("n1_audit").await), (1, 0));
 }
+
+#[tokio::test]
+async fn a_dead_letter_that_finds_no_room_lets_others_run() {
+    let bed = Bed::with(|topology| {
+        let mut dead = topology.stream(StreamName::EventsDead).unwrap().clone();
+        let mut spec = topology.consumer(&events("n1_audit")).unwrap().clone();
+        (dead.max_bytes, spec.ack_wait) = (1, Duration::ZERO);
+        topology.with_stream(dead).with_consumer(spec)
+    })
+    .await;
+    let reader = bed.connect("audit");
+    let mut deliveries = bed.read(&reader, "n1_audit").await;
+    bed.emit("a").await;
+    next(&mut deliveries).await.terminate(Reason::new("no use")).await.unwrap();
+    settle().await;
+    assert_eq!((bed.dead().await, bed.owed("n1_audit").await), (0, 1));
+}
