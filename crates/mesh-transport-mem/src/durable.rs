@@ -57,7 +57,7 @@ impl InMemoryDurableBroker {
                 .detail("not in a tokio runtime")
                 .caused_by(error)
         })?;
-        self.0.timer.run_on(runtime);
+        self.0.timer.run_on(runtime, &Arc::downgrade(&self.0));
         let link = self.0.connect(principal, Access::of(permissions));
         Ok(Port::connection(link))
     }

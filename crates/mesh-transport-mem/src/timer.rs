@@ -44,9 +44,14 @@ impl Timer {
         }
     }
 
-    /// The runtime that the task may run on, from now on.
-    pub(crate) fn run_on(&self, runtime: Handle) {
-        self.shared.agenda.lock().runtime = Some(runtime);
+    /// The runtime that the task may run on, from now on. Where it ended with a runtime of before,
+    /// it goes on here.
+    pub(crate) fn run_on(&self, runtime: Handle, broker: &Weak<Broker>) {
+        let mut agenda = self.shared.agenda.lock();
+        if !agenda.is_running() && !agenda.due.is_empty() {
+            agenda.task = Some(runtime.spawn(run(Arc::clone(&self.shared), Weak::clone(broker))));
+        }
+        agenda.runtime = Some(runtime);
     }
 
     /// Has `broker` look at this consumer then.
@@ -54,8 +59,7 @@ impl Timer {
         let mut agenda = self.shared.agenda.lock();
         let earliest = agenda.due.first().is_none_or(|(at, _)| due < *at);
         agenda.due.insert((due, consumer));
-        let running = agenda.task.as_ref().is_some_and(|task| !task.is_finished());
-        if running {
+        if agenda.is_running() {
             drop(agenda);
             if earliest {
                 self.shared.changed.notify_one();
@@ -72,6 +76,12 @@ impl Timer {
     /// How many points in time it waits for.
     pub(crate) fn len(&self) -> usize {
         self.shared.agenda.lock().due.len()
+    }
+}
+
+impl Agenda {
+    fn is_running(&self) -> bool {
+        self.task.as_ref().is_some_and(|task| !task.is_finished())
     }
 }
 

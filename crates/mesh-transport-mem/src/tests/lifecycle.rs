@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use mesh_core::port::{ConsumeOptions, ConsumerRef, ErrorKind, ReceiveError};
 use mesh_core::topology::{DeliverFrom, Retention, StreamName, StreamSpec};
 
@@ -105,4 +107,29 @@ async fn a_delivery_of_a_retired_consumer_settles_nothing_of_its_successor() {
     old.ack().await.unwrap();
     new.nak(None).await.unwrap();
     assert_eq!(next(&mut deliveries).await.info().attempt, 2);
+}
+
+#[test]
+fn what_waits_goes_on_where_the_next_connection_is_made() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (first, second) = (runtime(), runtime());
+    let bed = first.block_on(async {
+        let bed = Bed::new().await;
+        let reader = bed.connect("audit");
+        let mut deliveries = bed.read(&reader, "n1_audit").await;
+        bed.emit("a").await;
+        next(&mut deliveries).await.nak(Some(Duration::from_secs(1))).await.unwrap();
+        bed
+    });
+    drop(first);
+    second.block_on(async {
+        let reader = bed.connect("audit");
+        let mut deliveries = bed.read(&reader, "n1_audit").await;
+        let reading = tokio::spawn(async move { next(&mut deliveries).await.info().attempt });
+        settle().await;
+        bed.clock.advance(Duration::from_secs(1));
+        settle().await;
+        assert!(reading.is_finished(), "nobody looked when it was due");
+        assert_eq!(reading.await.unwrap(), 2);
+    });
 }
