@@ -8,6 +8,9 @@ use mesh_core::port::{Clock, Incoming, ReceiveError};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+/// How long a handler that is to stop is waited for: one that never gives way can't be stopped.
+const GRACE: Duration = Duration::from_millis(100);
+
 /// A running subscription: it can be told to stop, and then says what became of its work.
 pub(crate) struct Workers {
     stop: watch::Sender<Option<Duration>>,
@@ -94,11 +97,21 @@ async fn drain(
         }
     }
     tasks.abort_all();
-    while let Some(ended) = tasks.join_next().await {
-        match ended {
-            Ok(()) => drained.finished += 1,
-            Err(_) => drained.released += 1,
+    let grace = clock.sleep(GRACE);
+    tokio::pin!(grace);
+    loop {
+        tokio::select! {
+            biased;
+            ended = tasks.join_next() => match ended {
+                Some(Ok(())) => drained.finished += 1,
+                Some(Err(_)) => drained.released += 1,
+                None => return drained,
+            },
+            () = &mut grace => {
+                // What they hold goes back with the connection.
+                drained.released += tasks.len() as u64;
+                return drained;
+            }
         }
     }
-    drained
 }

@@ -1,4 +1,6 @@
 use super::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use mesh_core::port::ConnectionState;
 
 use crate::Closed;
@@ -184,4 +186,35 @@ async fn a_closed_broker_takes_no_further_handler() {
     audit.close(SECOND).await;
     let error = audit.subscribe("mail.lost", |_| async { Ok(()) }).await.unwrap_err();
     assert!(error.to_string().contains("closed"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn close_keeps_its_time_though_a_handler_never_gives_way() {
+    let clock = Arc::new(mesh_clock::SystemClock::new());
+    let broker = InMemoryDurableBroker::new(clock);
+    let files = Topology::new();
+    let topology =
+        files.with_module(&node("n1"), &module_name("audit"), &[filter("mail.>")]).unwrap();
+    let controller = broker.connect(controller(), Permissions::everything()).unwrap();
+    controller.administration().unwrap().assert(&topology, DriftMode::Report).await.unwrap();
+    let connect = |name| broker.connect(module("n1", name), Permissions::everything()).unwrap();
+    let audit = Broker::builder(connect("audit")).consumes([filter("mail.>")]).build();
+    let (notes, over) = (Notes::default(), Arc::new(AtomicBool::new(false)));
+    let (seen, until) = (notes.clone(), Arc::clone(&over));
+    audit
+        .subscribe("mail.sent", move |_| {
+            seen.write("begun");
+            while !until.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            async { Ok(()) }
+        })
+        .await
+        .unwrap();
+    Broker::builder(connect("mail")).build().publish("sent", &()).await.unwrap();
+    notes.wait(1).await;
+    let closed = tokio::time::timeout(5 * SECOND, audit.close(Duration::ZERO)).await;
+    over.store(true, Ordering::Relaxed);
+    let closed = closed.unwrap();
+    assert_eq!((closed.finished, closed.released, closed.lost), (0, 1, 0));
 }
