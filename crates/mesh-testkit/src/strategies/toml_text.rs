@@ -1,7 +1,7 @@
 //! Writing TOML by hand, so that what a manifest means is not asked of a library that reads it too.
 
 use mesh_core::json::RawJson;
-use mesh_core::manifest::Problem;
+use mesh_core::manifest::{Problem, Problems};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -21,7 +21,7 @@ impl<T> TomlText<T> {
     /// `text`, which is meant to have no mistake: a strategy that made one must be found out, not
     /// draw again.
     #[track_caller]
-    pub(super) fn sound(text: String, parse: impl Fn(&str) -> Result<T, Vec<Problem>>) -> Self {
+    pub(super) fn sound(text: String, parse: impl Fn(&str) -> Result<T, Problems>) -> Self {
         let value = valid(parse(&text).map_err(|problems| told(&problems)), &text);
         Self { text, value }
     }

@@ -143,7 +143,7 @@ async fn a_dead_letter_that_finds_no_room_lets_others_run() {
     let bed = Bed::with(|topology| {
         let mut dead = topology.stream(StreamName::EventsDead).unwrap().clone();
         let mut spec = topology.consumer(&events("n1_audit")).unwrap().clone();
-        (dead.max_bytes, spec.ack_wait) = (1, Duration::ZERO);
+        (dead.max_bytes, spec.rules.ack_wait) = (1, Duration::ZERO);
         topology.with_stream(dead).with_consumer(spec)
     })
     .await;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mesh_clock::SystemClock;
-use mesh_core::port::{ErrorKind, QueueGroup, ReceiveError, Responder, SubscribeOptions};
+use mesh_core::identity::Responder;
+use mesh_core::port::{ErrorKind, ReceiveError, ServeOptions, SubscribeOptions};
 use tokio::task::JoinSet;
 
 use super::*;
@@ -139,7 +140,7 @@ async fn a_call_is_never_lost_between_servers_that_come_and_go() {
             let requests = server.requests().unwrap();
             while !stop.load(Ordering::Relaxed) {
                 let tool = filter("mesh.tools.vault.open");
-                let mut calls = requests.serve(tool, QueueGroup::serve()).await.unwrap();
+                let mut calls = requests.serve(tool, ServeOptions::default()).await.unwrap();
                 for _ in 0..3 {
                     tokio::task::yield_now().await;
                     while let Poll::Ready(Some(call)) = poll(&mut Box::pin(calls.next())) {
