@@ -38,6 +38,7 @@ mod mesh_file;
 mod module;
 mod outline;
 mod pattern;
+mod place;
 mod problem;
 mod resolve;
 mod source;

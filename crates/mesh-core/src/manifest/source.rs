@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, Deserializer};
 
 use super::outline::{Outline, remove_key};
+use super::place::Places;
 use super::{MAX_FILE_BYTES, Problem, ProblemKind, Problems, Severity};
 
 /// The most unknown keys that are reported: each costs a reading of the file.
@@ -25,8 +26,10 @@ impl Source {
     /// value of a wrong type.
     pub(super) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<(Self, T), Problems> {
         let file: Arc<str> = file.into();
+        let too_large = text.len() > MAX_FILE_BYTES;
+        let places = Places::of(if too_large { "" } else { text });
         let problem = |field: &str, offset, kind| {
-            let (line, column) = place(text, offset);
+            let (line, column) = places.at(offset);
             Problem {
                 severity: Severity::Error,
                 file: Arc::clone(&file),
@@ -36,7 +39,7 @@ impl Source {
                 kind,
             }
         };
-        if text.len() > MAX_FILE_BYTES {
+        if too_large {
             let too_large = problem("", 0, ProblemKind::TooLarge(text.len()));
             return Err(Problems::new(vec![too_large]));
         }
@@ -74,9 +77,8 @@ impl Source {
         if !problems.is_empty() {
             return Err(Problems::new(problems));
         }
-        let places = outline.into_offsets();
-        let places = places.map(|(path, offset)| (path, place(text, offset)));
-        let places = places.collect();
+        let offsets = outline.into_offsets();
+        let places = offsets.map(|(path, offset)| (path, places.at(offset))).collect();
         Ok((Self { file, places }, read))
     }
 
@@ -119,12 +121,4 @@ fn field(outline: &Outline, error: &toml::de::Error) -> String {
             table => format!("{table}.{name}"),
         },
     }
-}
-
-/// Line and column, in characters, both from 1.
-fn place(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let lines = memchr::memchr_iter(b'\n', before.as_bytes()).count();
-    (lines + 1, before[line_start..].chars().count() + 1)
 }
