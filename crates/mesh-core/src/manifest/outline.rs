@@ -14,6 +14,10 @@ struct Entry {
     value: Range<usize>,
 }
 
+/// Within a longer path nothing is looked for: no field that these files have is that deep, and a
+/// stranger's long key is not to be repeated for each of ten thousand others inside it.
+const MAX_PATH: usize = 128;
+
 impl Outline {
     pub(super) fn of(table: &DeTable<'_>) -> Self {
         let mut outline = Self(Vec::new());
@@ -51,6 +55,7 @@ impl Outline {
     fn value(&mut self, path: String, start: usize, value: &Spanned<DeValue<'_>>) {
         let span = value.span();
         match value.get_ref() {
+            _ if path.len() > MAX_PATH => {}
             DeValue::Table(table) => self.table(&path, table),
             DeValue::Array(items) => {
                 for (index, item) in items.iter().enumerate() {

@@ -184,3 +184,13 @@ fn a_large_file_on_one_line_is_read_in_time_for_its_size() {
     assert_eq!(ModuleManifest::parse("m.toml", &text).unwrap().emits.len(), events.len());
     assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
 }
+
+/// The key would otherwise be kept once for each of those inside it: 20 GB here.
+#[test]
+fn a_long_key_around_many_others_takes_memory_for_the_file_alone() {
+    let inside: String = (0..40_000).map(|key| format!("k{key} = 1\n")).collect();
+    let text = format!("name = 'm'\nversion = '1'\n[{}]\n{inside}", "a".repeat(500_000));
+    let problems = refused(&text);
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].starts_with("m.toml:3:2: error: aaa"), "{}", &problems[0][..40]);
+}
