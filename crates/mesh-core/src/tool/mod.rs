@@ -104,7 +104,8 @@ impl ToolFailure {
             return None;
         }
         if let Ok(Body { error }) = serde_json::from_slice::<Body<Self>>(body) {
-            return Some(error);
+            // The body is a stranger's: its code is held to what a code may be.
+            return Some(Self { details: error.details, ..Self::new(error.code, error.message) });
         }
         Some(Self::new(code.unwrap_or_default(), line.unwrap_or_default()))
     }
