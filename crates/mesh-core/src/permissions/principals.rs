@@ -9,7 +9,7 @@ use crate::name::{
     ToolName,
 };
 use crate::port::{ConsumerRef, QueueGroup};
-use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL};
+use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL, is_reserved_tool};
 use crate::subject::{Filter, SubjectError};
 use crate::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName};
 
@@ -40,7 +40,8 @@ pub enum PersonGrants {
 }
 
 impl Permissions {
-    /// A module on a node.
+    /// A module on a node. What the controller alone calls, nobody may call, and a provider alone
+    /// serves, whatever the lists say.
     ///
     /// # Errors
     /// `TooLong` where names are too long together.
@@ -56,7 +57,8 @@ impl Permissions {
             let event = MeshSubject::Event { module: module.clone(), event: event.clone() };
             publish.push(event.to_subject()?.into());
         }
-        for (other, tool) in &grants.calls {
+        let ordinary = |tool: &ToolName| !is_reserved_tool(tool.as_str());
+        for (other, tool) in grants.calls.iter().filter(|(_, tool)| ordinary(tool)) {
             publish.push(tool_filter(other, tool)?);
         }
         if grants.consumes {
@@ -66,6 +68,7 @@ impl Permissions {
             publish.extend(acks);
         }
         let mut tools = grants.tools.clone();
+        tools.retain(ordinary);
         if grants.provides {
             tools.extend([GRANT_TOOL, WITHDRAW_TOOL].map(ToolName::fixed));
         }
