@@ -1,5 +1,7 @@
 //! The headers of a dead letter.
 
+use std::collections::HashSet;
+
 use super::DeadLetter;
 use crate::event::encode_header;
 use crate::message::{HeaderName, HeaderValue, Headers, Message, belongs_to_broker, names};
@@ -24,12 +26,8 @@ pub(super) fn required(message: &Message) -> Headers {
 
 fn kept(message: &Message, keep: impl Fn(&str) -> bool) -> Headers {
     let mut headers = message.headers().clone();
-    let mut seen: Vec<String> = Vec::new();
-    headers.retain(|name, _| {
-        let new = !seen.iter().any(|known| known == name);
-        seen.push(name.to_owned());
-        new && keep(name) && !steers(name)
-    });
+    let mut seen = HashSet::new();
+    headers.retain(|name, _| seen.insert(name.to_owned()) && keep(name) && !steers(name));
     headers
 }
 

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::fmt;
 
 use super::{HeaderName, HeaderValue};
@@ -70,11 +71,8 @@ impl Headers {
     /// A name that stands more than once.
     #[must_use]
     pub fn repeated(&self) -> Option<&HeaderName> {
-        self.0
-            .iter()
-            .enumerate()
-            .find(|(index, (name, _))| self.0[..*index].iter().any(|(n, _)| n == name))
-            .map(|(_, (name, _))| name)
+        let mut seen = HashSet::with_capacity(self.0.len());
+        self.0.iter().map(|(name, _)| name).find(|name| !seen.insert(*name))
     }
 }
 
