@@ -28,7 +28,7 @@ pub enum Decoded<'a> {
 pub fn decode(bytes: &[u8], max_bytes: usize) -> Result<Decoded<'_>, DecodeError> {
     let top = Top::read(bytes, max_bytes)?;
     let is = |field, starts: &[char]| top.at(field).is_some_and(|v| v.text.starts_with(starts));
-    let has = |field| top.at(field).is_some();
+    let has = |field| top.at(field).is_some_and(|v| !v.is_null());
     if is(Field::MsgType, &['"']) && is(Field::To, &['{']) {
         return Envelope::read(top).map(Decoded::MxEnv);
     }
