@@ -57,9 +57,14 @@ impl ExtraHeaders {
         self.push(name, text, value::encode_header)
     }
 
-    /// Keeps a header that came with a message.
+    /// Keeps a header that came with a message, under any name that a message can carry: what is
+    /// unknown is no reason to refuse an event.
     pub(super) fn keep(&mut self, name: &str, value: &str) -> Result<(), ExtraProblem> {
-        check_name(name)?;
+        match name.bytes().position(|b| !b.is_ascii_graphic() || b == b':') {
+            Some(offset) => return Err(ExtraProblem::Name { offset }),
+            None if name.is_empty() => return Err(ExtraProblem::Name { offset: 0 }),
+            None => {}
+        }
         self.push(name, value, value::made_safe)
     }
 
