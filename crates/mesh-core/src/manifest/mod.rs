@@ -33,6 +33,7 @@
 
 mod checker;
 mod compose;
+mod events;
 mod mesh;
 mod mesh_file;
 mod module;

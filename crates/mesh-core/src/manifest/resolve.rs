@@ -9,7 +9,6 @@ use super::{
 };
 use crate::identity::Instance;
 use crate::name::ModuleName;
-use crate::subject::MAX_SUBJECT_BYTES;
 
 impl Mesh {
     /// Puts a mesh file and its modules' manifests together. An assignment finds its manifest by
@@ -35,10 +34,10 @@ impl Mesh {
             warnings: Vec::new(),
         };
         for module in mesh.modules() {
-            mesh.check_events(&module.manifest, &mut problems);
             mesh.check_calls(&module.manifest, &mut problems);
             mesh.check_requirements(&module.manifest, &mut problems);
         }
+        mesh.check_events(&mut problems);
         mesh.check_people(file, &mut problems);
         problems.sort_by(|a, b| {
             let key = |p: &Problem| (p.severity, Arc::clone(&p.file), p.line, p.column);
@@ -48,35 +47,6 @@ impl Mesh {
             return Err(Problems::new(problems));
         }
         Ok(Self { warnings: problems, ..mesh })
-    }
-
-    fn check_events(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
-        let all = || self.modules().map(|module| &module.manifest);
-        for (index, event) in manifest.emits.iter().enumerate() {
-            // A dead letter goes back on `mesh.replay.<node>_<module>.<its module>.<its event>`.
-            let back = |to: Instance| {
-                let fixed = "mesh.replay._..".len() + manifest.name.as_str().len();
-                let consumer = to.node.as_str().len() + to.module.as_str().len();
-                fixed + consumer + event.as_str().len()
-            };
-            let longest = self.consumers_of(&manifest.name, event).map(back).max();
-            if let Some(length) = longest.filter(|length| *length > MAX_SUBJECT_BYTES) {
-                let kind = ProblemKind::SubjectTooLong(length);
-                problems.push(error(manifest, &format!("emits[{index}]"), kind));
-            }
-            let mut patterns = all().flat_map(|other| &other.consumes);
-            if !patterns.any(|pattern| pattern.matches(&manifest.name, event)) {
-                let field = format!("emits[{index}]");
-                problems.push(warning(manifest, &field, ProblemKind::NobodyConsumes));
-            }
-        }
-        for (index, pattern) in manifest.consumes.iter().enumerate() {
-            let mut emitted = all().flat_map(|other| other.emits.iter().map(|e| (&other.name, e)));
-            if !emitted.any(|(module, event)| pattern.matches(module, event)) {
-                let field = format!("consumes[{index}]");
-                problems.push(warning(manifest, &field, ProblemKind::NobodyEmits));
-            }
-        }
     }
 
     fn check_calls(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
@@ -183,10 +153,10 @@ fn modules(
     modules
 }
 
-fn error(manifest: &ModuleManifest, field: &str, kind: ProblemKind) -> Problem {
+pub(super) fn error(manifest: &ModuleManifest, field: &str, kind: ProblemKind) -> Problem {
     manifest.source.problem(Severity::Error, field, kind)
 }
 
-fn warning(manifest: &ModuleManifest, field: &str, kind: ProblemKind) -> Problem {
+pub(super) fn warning(manifest: &ModuleManifest, field: &str, kind: ProblemKind) -> Problem {
     manifest.source.problem(Severity::Warning, field, kind)
 }

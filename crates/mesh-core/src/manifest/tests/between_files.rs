@@ -110,3 +110,21 @@ fn a_requirement_that_several_meet_says_whose() {
         "c.toml:3:13: error: requires[0]: several modules provide this: a, b (say which with `from`)"
     );
 }
+
+/// Each event was compared with each pattern: more than ten minutes for these.
+#[test]
+fn many_events_and_patterns_are_compared_in_time_for_their_number() {
+    let list = |text: &dyn Fn(usize) -> String| {
+        let all: Vec<String> = (0..10_000).map(|n| format!("'{}'", text(n))).collect();
+        all.join(",")
+    };
+    let emits = format!("name = 'a'\nversion = '1'\nemits = [{}]", list(&|n| format!("e{n}")));
+    let consumes =
+        format!("name = 'b'\nversion = '1'\nconsumes = [{}]", list(&|n| format!("a.x{n}.*")));
+    let manifests = [("a.toml", emits), ("b.toml", consumes)]
+        .map(|(file, text)| ModuleManifest::parse(file, &text).unwrap());
+    let begun = std::time::Instant::now();
+    let mesh = Mesh::on_one_node(&"n1".parse().unwrap(), manifests).unwrap();
+    assert_eq!(mesh.warnings().len(), 20_000);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}
