@@ -1,4 +1,4 @@
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -191,6 +191,7 @@ impl fmt::Display for Problem {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
+        let f = &mut OneLine(f);
         write!(f, "{}:{}:{}: {severity}: ", self.file, self.line, self.column)?;
         if !self.field.is_empty() {
             write!(f, "{}: ", self.field)?;
@@ -200,6 +201,21 @@ impl fmt::Display for Problem {
             Some(hint) => write!(f, " ({hint})"),
             None => Ok(()),
         }
+    }
+}
+
+/// Escapes control characters: keys and paths are the file's, and must neither begin a line of
+/// their own nor steer a terminal.
+struct OneLine<'f, 'g>(&'f mut fmt::Formatter<'g>);
+
+impl fmt::Write for OneLine<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut plain = text.split(char::is_control);
+        self.0.write_str(plain.next().unwrap_or_default())?;
+        for (control, plain) in text.chars().filter(|c| c.is_control()).zip(plain) {
+            write!(self.0, "{}{plain}", control.escape_default())?;
+        }
+        Ok(())
     }
 }
 

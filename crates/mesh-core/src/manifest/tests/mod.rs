@@ -194,3 +194,15 @@ fn a_long_key_around_many_others_takes_memory_for_the_file_alone() {
     assert_eq!(problems.len(), 1);
     assert!(problems[0].starts_with("m.toml:3:2: error: aaa"), "{}", &problems[0][..40]);
 }
+
+#[test]
+fn a_problem_is_one_line_and_steers_no_terminal() {
+    let problems =
+        refused("name = 'm'\nversion = '1'\n\"\\u001b[2J\\nx.toml:1:1: error: \\u0085\" = 1");
+    assert_eq!(problems.len(), 1);
+    assert!(
+        problems[0]
+            .starts_with(r"m.toml:3:1: error: \u{1b}[2J\nx.toml:1:1: error: \u{85}: unknown"),
+        "{problems:?}"
+    );
+}
