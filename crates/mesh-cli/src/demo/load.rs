@@ -1,8 +1,10 @@
 //! The mesh file and its manifests: a person's own, or the example that is built in.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
-use mesh_core::manifest::{Mesh, MeshFile, ModuleManifest, Problems};
+use mesh_core::manifest::{MAX_FILE_BYTES, Mesh, MeshFile, ModuleManifest, Problems};
 
 use super::DemoError;
 
@@ -30,24 +32,29 @@ pub(crate) fn mesh(file: Option<&Path>) -> Result<Mesh, DemoError> {
         Some(file) => {
             let folder = file.parent().unwrap_or_else(|| Path::new("")).to_owned();
             let name = file.display().to_string();
-            let first = file.file_name().map(|name| name.to_string_lossy().into_owned());
             resolve(&name, move |path| {
-                let full = if path.is_empty() {
-                    folder.join(first.as_deref().unwrap_or_default())
-                } else {
-                    folder.join(path)
-                };
-                std::fs::read_to_string(&full)
-                    .map_err(|source| DemoError::Read { path: full, source })
+                let full = if path.is_empty() { file.to_owned() } else { folder.join(path) };
+                text(&full).map_err(|source| DemoError::Read { path: full, source })
             })
         }
     }
 }
 
+/// A file's text, no more of it than its reader looks at: a path may lead to what has no end.
+fn text(path: &Path) -> io::Result<String> {
+    let most = MAX_FILE_BYTES as u64 + 1;
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!("more than {MAX_FILE_BYTES} bytes long")));
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 fn built_in(path: &str) -> Result<String, DemoError> {
     let path = if path.is_empty() { "mesh.toml" } else { path };
     BUILT_IN.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned()).ok_or_else(
-        || DemoError::Read { path: path.into(), source: std::io::ErrorKind::NotFound.into() },
+        || DemoError::Read { path: path.into(), source: io::ErrorKind::NotFound.into() },
     )
 }
 

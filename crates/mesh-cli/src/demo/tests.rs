@@ -24,3 +24,14 @@ async fn a_broken_flow_is_named_and_no_other() {
         assert_eq!(last, format!("Came out otherwise: {}.", name.word()), "{story}");
     }
 }
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_is_named_and_read_no_further_than_its_limit() {
+    let refused = async |file: &str| {
+        let error = run(Some(file.as_ref()), None, &mut Vec::new()).await.unwrap_err();
+        error.to_string()
+    };
+    assert!(refused(".").await.starts_with(".: "), "a folder");
+    #[cfg(unix)]
+    assert!(refused("/dev/zero").await.starts_with("/dev/zero: more than 1048576 bytes long"));
+}
