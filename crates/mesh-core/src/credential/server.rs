@@ -114,7 +114,10 @@ impl Host {
                 && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
         };
         // A name that ends in a number reads as an address elsewhere, and as another one each time.
-        let number = |label: &str| label.bytes().all(|b| b.is_ascii_digit());
+        let number = |label: &str| match label.strip_prefix("0x").or(label.strip_prefix("0X")) {
+            Some(hex) => hex.bytes().all(|b| b.is_ascii_hexdigit()),
+            None => label.bytes().all(|b| b.is_ascii_digit()),
+        };
         let last = text.rsplit('.').next().unwrap_or_default();
         if text.len() > 253 || !text.split('.').all(label) || number(last) {
             return Err(UrlProblem::Host);
