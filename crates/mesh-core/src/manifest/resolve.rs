@@ -7,7 +7,6 @@ use super::{
     Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Problems,
     Severity, ToolRef,
 };
-use crate::identity::Instance;
 use crate::name::ModuleName;
 
 impl Mesh {
