@@ -120,8 +120,8 @@ impl MeshFile {
     /// That the manifest of the assignment number `index` can't be read: `file` is what its reader
     /// calls it, `why` the reader's words.
     #[must_use]
-    pub fn unreadable_manifest(&self, index: usize, file: &str, why: impl ToString) -> Problem {
-        let kind = ProblemKind::Unreadable { file: file.to_owned(), why: why.to_string() };
+    pub fn unreadable_manifest(&self, index: usize, file: &str, why: &str) -> Problem {
+        let kind = ProblemKind::Unreadable { file: file.to_owned(), why: why.to_owned() };
         self.source.problem(Severity::Error, &format!("assignments[{index}].manifest"), kind)
     }
 }
