@@ -61,7 +61,9 @@ fn the_example_mesh_has_something_of_everything() {
     assert!(!mesh.may_call(&person("mallory"), &tool("mail.send")));
 
     let kinds: Vec<&ProblemKind> = mesh.warnings().iter().map(|warning| &warning.kind).collect();
-    assert_eq!(kinds, [&ProblemKind::Nowhere, &ProblemKind::NobodyServes], "and nothing else");
+    let nowhere = ProblemKind::Nowhere(module("vault"));
+    let nobody = ProblemKind::NobodyServes(tool("vault.open"));
+    assert_eq!(kinds, [&nowhere, &nobody], "and nothing else");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use mesh_core::credential::Host;
 use mesh_core::event::{Event, EventId};
 use mesh_core::identity::Instance;
 use mesh_core::json::JsonText;
-use mesh_core::message::{HeaderName, HeaderValue, Headers, Message, PublishId, PublishIdError, names};
+use mesh_core::message::{
+    HeaderName, HeaderValue, Headers, Message, PublishId, PublishIdError, names,
+};
 use mesh_core::mx::{
     Address, AnswerRoute, DEFAULT_MAX_BYTES, Decoded, Envelope, MsgType, MxPath, Party, Profile,
     Stamp, decode, decode_reply,

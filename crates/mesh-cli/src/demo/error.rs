@@ -1,14 +1,19 @@
+use std::io;
 use std::path::PathBuf;
 
-use mesh_core::manifest::Problems;
+use mesh_core::manifest::{MAX_FILE_BYTES, Problems};
 
-/// Why the demo could not be raised at all.
+/// Why the demo could not be raised at all, or showed nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
-    #[error("{}: {source}\nhint: name a mesh file with --mesh, or leave it out for the built-in example", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error("can't read {}: {why}{}", path.display(), why.hint())]
+    MeshFile { path: PathBuf, why: Unread },
     #[error("the files have mistakes:\n{0}")]
     Files(#[from] Problems),
+    #[error("nothing to break: this mesh has no such flow ({flow}: {why})")]
+    NothingToBreak { flow: &'static str, why: &'static str },
+    #[error("nothing was tried: this mesh has no event and no call that could be")]
+    NothingTried,
     #[error(transparent)]
     Subject(#[from] mesh_core::subject::SubjectError),
     #[error(transparent)]
@@ -20,5 +25,28 @@ pub(crate) enum DemoError {
     #[error(transparent)]
     Handle(#[from] mesh_sdk::HandleError),
     #[error("can't write the story: {0}")]
-    Write(#[from] std::io::Error),
+    Write(#[from] io::Error),
+}
+
+/// Why a file has no text to be parsed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unread {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("not UTF-8 at byte offset {offset}")]
+    NotUtf8 { offset: usize },
+    #[error("more than {MAX_FILE_BYTES} bytes long")]
+    TooLarge,
+}
+
+impl Unread {
+    /// What to do where it is the mesh file that can't be read.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Io(_) => {
+                "\nhint: name a mesh file with --mesh, or leave it out for the built-in example"
+            }
+            Self::NotUtf8 { .. } | Self::TooLarge => "",
+        }
+    }
 }

@@ -7,7 +7,7 @@ use mesh_clock::SystemClock;
 use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Now, Outcome, PrefixDeny};
 use mesh_core::identity::Principal;
 use mesh_core::json::RawJson;
-use mesh_core::manifest::{Access, ToolRef};
+use mesh_core::manifest::ToolRef;
 use mesh_core::message::Message;
 use mesh_core::mx::{
     Address, AnswerRoute, DEFAULT_MAX_BYTES, EdgeCode, Envelope, Fault, LegacyRequest, MailboxKind,
@@ -21,8 +21,13 @@ use serde_json::value::RawValue;
 
 use super::flow::{FlowName, Step};
 use super::journal::PATIENCE;
-use super::raise::Raised;
+use super::raise::{Ask, Echo, Raised};
+use super::story::{answered, who};
 
+/// The realm that sends.
+const PEER: &str = "peer.example";
+/// A realm that has nothing to do with it.
+const THIRD: &str = "third.example";
 /// What is refused at the edge, whatever the tools are: provisioning is the controller's.
 const CLOSED: &str = "provision_grant";
 
@@ -40,22 +45,24 @@ pub(crate) async fn new(raised: &Raised) -> Vec<Step> {
 /// realm, and one that the policy denies. A mesh without an administrator lets no realm in, since
 /// nobody inside may call for it.
 async fn run(raised: &Raised, profile: Profile, flow: FlowName) -> Vec<Step> {
-    let Some((tool, broker)) = raised.tool_and_administrator() else {
+    let Some((tool, broker)) = raised.served().into_iter().next().zip(raised.administrator())
+    else {
         return Vec::new();
     };
     let expected = [
-        format!("answered {tool} answered {}", broker.principal()),
-        "dropped by replay".to_owned(),
-        "dropped by relay".to_owned(),
-        format!("refused {}", EdgeCode::PolicyDenied),
+        answered(&tool.to_string(), &who(broker.principal())),
+        dropped("replay"),
+        dropped("relay"),
+        refused(&EdgeCode::PolicyDenied),
     ];
     let what = [
-        format!("a {profile} command for {tool}"),
-        "the same command again".to_owned(),
-        "a command to be answered to a third realm".to_owned(),
-        format!("a command for {}.{CLOSED}", tool.module),
+        format!("{PEER} asks for {tool}"),
+        "the same command comes again, though each is taken once".to_owned(),
+        format!("{PEER} wants the answer sent to {THIRD}, though only who asks is answered"),
+        format!("{PEER} asks for {}.{CLOSED}, which is closed to realms", tool.module),
     ];
-    let found = match exchange(&tool, broker, profile, raised.broken == Some(flow)).await {
+    let ask = Ask { flow };
+    let found = match exchange(&tool, broker, profile, ask, raised.broken == Some(flow)).await {
         Ok(found) => found,
         Err(error) => vec![error.to_string(); expected.len()],
     };
@@ -66,20 +73,29 @@ async fn run(raised: &Raised, profile: Profile, flow: FlowName) -> Vec<Step> {
         .collect()
 }
 
+fn dropped(guard: &str) -> String {
+    format!("dropped by the guard `{guard}`")
+}
+
+fn refused(code: &impl ToString) -> String {
+    format!("refused with {}", code.to_string())
+}
+
 async fn exchange(
     tool: &ToolRef,
     broker: &Broker,
     profile: Profile,
+    ask: Ask,
     broken: bool,
 ) -> Result<Vec<String>, Failure> {
     let closed = if broken { tool.tool.as_str() } else { CLOSED };
-    let mut edge = Edge::new(tool, broker, profile, closed).await?;
+    let mut edge = Edge::new(tool, broker, profile, ask, closed).await?;
     let (good, denied) = (tool.tool.as_str(), CLOSED);
     let home = edge.peer.as_str().to_owned();
     Ok(vec![
         edge.send(good, "m-1", &home).await?,
         edge.send(good, "m-1", &home).await?,
-        edge.send(good, "m-2", "third.example").await?,
+        edge.send(good, "m-2", THIRD).await?,
         edge.send(denied, "m-3", &home).await?,
     ])
 }
@@ -89,6 +105,7 @@ struct Edge<'b> {
     tool: &'b ToolRef,
     broker: &'b Broker,
     profile: Profile,
+    ask: Ask,
     chain: GuardChain,
     realm: RealmName,
     peer: RealmName,
@@ -103,9 +120,10 @@ impl<'b> Edge<'b> {
         tool: &'b ToolRef,
         broker: &'b Broker,
         profile: Profile,
+        ask: Ask,
         closed: &str,
     ) -> Result<Self, Failure> {
-        let (realm, peer) = (RealmName::new("home.example")?, RealmName::new("peer.example")?);
+        let (realm, peer) = (RealmName::new("home.example")?, RealmName::new(PEER)?);
         let mut guards = EdgeGuards::new(realm.clone(), HashSecret::new(*b"a demo's secret."));
         guards.policy =
             Some(Arc::new(PrefixDeny::new([format!("{}.accepts.{closed}", tool.module)])));
@@ -117,7 +135,7 @@ impl<'b> Edge<'b> {
         let mailbox = listen(&ours, &realm, profile).await?;
         let answers = listen(&theirs, &peer, profile).await?;
         let chain = GuardChain::standard(guards).build();
-        Ok(Self { tool, broker, profile, chain, realm, peer, ours, theirs, mailbox, answers })
+        Ok(Self { tool, broker, profile, ask, chain, realm, peer, ours, theirs, mailbox, answers })
     }
 
     /// Sends one command through the backbone, and says what became of it.
@@ -133,7 +151,7 @@ impl<'b> Edge<'b> {
         let decision = self.chain.check(&inbound, Now::of(&**clock));
         let route = AnswerRoute::of(&envelope, profile);
         let fault = match decision.outcome {
-            Outcome::Drop { guard, .. } => return Ok(format!("dropped by {guard}")),
+            Outcome::Drop { guard, .. } => return Ok(dropped(guard)),
             Outcome::Nack { code, message, .. } => Some(Fault::new(code, message.into_owned())),
             _ => None,
         };
@@ -182,7 +200,7 @@ impl<'b> Edge<'b> {
 
     async fn call(&self) -> Result<Box<RawValue>, RequestError> {
         let request = mesh_sdk::ToolRequest::new(self.tool.module.clone(), self.tool.tool.clone());
-        self.broker.request(request, &serde_json::json!({})).await
+        self.broker.request(request, &self.ask).await
     }
 
     /// What the peer reads in its own mailbox.
@@ -195,11 +213,10 @@ impl<'b> Edge<'b> {
         let answer = decoded.as_answer().ok_or("a command in place of an answer")?;
         Ok(match answer.outcome {
             Ok(body) => {
-                let echo: super::raise::Echo = body.to()?;
-                let caller = echo.caller.unwrap_or_default();
-                format!("answered {} answered {caller}", echo.tool)
+                let echo: Echo = body.to()?;
+                answered(&echo.tool, echo.caller.as_deref().unwrap_or("nobody"))
             }
-            Err(fault) => format!("refused {}", fault.code),
+            Err(fault) => refused(&fault.code),
         })
     }
 }
@@ -234,21 +251,4 @@ async fn publish(
 async fn next(subscription: &mut Subscription) -> Result<Message, Failure> {
     let arrival = tokio::time::timeout(PATIENCE, subscription.next()).await?;
     Ok(arrival.ok_or("the mailbox was closed")??)
-}
-
-impl Raised {
-    /// The first tool that is served, and an administrator to call it for other realms.
-    fn tool_and_administrator(&self) -> Option<(ToolRef, &Broker)> {
-        let administrator = self
-            .mesh
-            .people()
-            .find_map(|(name, access)| (*access == Access::Administrator).then_some(name))?;
-        let module = self
-            .mesh
-            .modules()
-            .find(|module| !module.nodes.is_empty() && !module.manifest.tools.is_empty())?;
-        let tool = module.manifest.tools.first()?;
-        let tool = ToolRef { module: module.manifest.name.clone(), tool: tool.name.clone() };
-        Some((tool, self.people.get(administrator)?))
-    }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use mesh_core::manifest::{MAX_FILE_BYTES, Mesh, MeshFile, ModuleManifest, Problems};
 
 use super::DemoError;
+use super::error::Unread;
 
 const EXAMPLE: &str = "mesh.toml";
 
@@ -25,50 +26,35 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "modules/vault.toml",
 ];
 
+/// A file as a person would find it, and its text.
+struct Reading {
+    shown: String,
+    text: Result<String, Unread>,
+}
+
 /// Reads and resolves the mesh.
 pub(crate) fn mesh(file: Option<&Path>) -> Result<Mesh, DemoError> {
-    match file {
-        None => resolve(EXAMPLE, built_in),
-        Some(file) => {
-            let folder = file.parent().unwrap_or_else(|| Path::new("")).to_owned();
-            let name = file.display().to_string();
-            resolve(&name, move |path| {
-                let full = if path.is_empty() { file.to_owned() } else { folder.join(path) };
-                text(&full).map_err(|source| DemoError::Read { path: full, source })
-            })
-        }
-    }
+    let Some(path) = file else {
+        return resolve(Path::new(EXAMPLE), built_in(EXAMPLE), built_in);
+    };
+    let folder = path.parent().unwrap_or_else(|| Path::new(""));
+    resolve(path, on_disk(path), |manifest| on_disk(&folder.join(manifest)))
 }
 
-/// A file's text, no more of it than its reader looks at: a path may lead to what has no end.
-fn text(path: &Path) -> io::Result<String> {
-    let most = MAX_FILE_BYTES as u64 + 1;
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_FILE_BYTES {
-        return Err(io::Error::other(format!("more than {MAX_FILE_BYTES} bytes long")));
-    }
-    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-}
-
-fn built_in(path: &str) -> Result<String, DemoError> {
-    let path = if path.is_empty() { "mesh.toml" } else { path };
-    BUILT_IN.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned()).ok_or_else(
-        || DemoError::Read { path: path.into(), source: io::ErrorKind::NotFound.into() },
-    )
-}
-
-/// Parses the mesh file and each manifest it names; `read` gives a file by its path beside the mesh
-/// file, which itself is the empty path. All mistakes of all files are collected.
-fn resolve(
-    name: &str,
-    read: impl Fn(&str) -> Result<String, DemoError>,
-) -> Result<Mesh, DemoError> {
-    let file = MeshFile::parse(name, &read("")?)?;
+/// Parses the mesh file and each manifest it names; `read` gives one by its path beside the mesh
+/// file. All mistakes of all files are collected.
+fn resolve(path: &Path, mesh: Reading, read: impl Fn(&str) -> Reading) -> Result<Mesh, DemoError> {
+    let text = mesh.text.map_err(|why| DemoError::MeshFile { path: path.to_owned(), why })?;
+    let file = MeshFile::parse(&mesh.shown, &text)?;
     let mut problems: Option<Problems> = None;
     let mut manifests = Vec::new();
-    for assignment in &file.assignments {
-        match ModuleManifest::parse(&assignment.manifest, &read(&assignment.manifest)?) {
+    for (index, assignment) in file.assignments.iter().enumerate() {
+        let Reading { shown, text } = read(&assignment.manifest);
+        let parsed = match text {
+            Ok(text) => ModuleManifest::parse(&shown, &text),
+            Err(why) => Err(file.unreadable_manifest(index, &shown, &why.to_string()).into()),
+        };
+        match parsed {
             Ok(manifest) => manifests.push(manifest),
             Err(found) => {
                 problems = Some(match problems.take() {
@@ -82,4 +68,29 @@ fn resolve(
         Some(problems) => Err(problems.into()),
         None => Ok(Mesh::resolve(&file, &manifests)?),
     }
+}
+
+fn built_in(path: &str) -> Reading {
+    let found = BUILT_IN.iter().find(|(name, _)| *name == path);
+    let missing = || io::Error::from(io::ErrorKind::NotFound).into();
+    Reading {
+        shown: format!("built-in example: {path}"),
+        text: found.map(|(_, text)| (*text).to_owned()).ok_or_else(missing),
+    }
+}
+
+fn on_disk(path: &Path) -> Reading {
+    Reading { shown: path.display().to_string(), text: text(path) }
+}
+
+/// A file's text, no longer than one that is parsed.
+fn text(path: &Path) -> Result<String, Unread> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(Unread::TooLarge);
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| Unread::NotUtf8 { offset: error.utf8_error().valid_up_to() })
 }

@@ -19,6 +19,9 @@ pub(crate) use error::DemoError;
 pub(crate) use flow::FlowName;
 
 /// Raises the mesh, runs every flow, tells the story; answers whether all came out as computed.
+///
+/// That nothing was tried, or that the flow to be broken could not be, is an error: whoever asked
+/// has been shown nothing.
 pub(crate) async fn run(
     file: Option<&Path>,
     broken: Option<FlowName>,
@@ -29,11 +32,24 @@ pub(crate) async fn run(
     let raised = raise::raise(mesh, broken).await?;
     let mut results = Vec::new();
     for name in FlowName::ALL {
+        tracing::debug!(flow = name.word(), "begins");
         let result = flow::run(name, &raised).await;
+        tracing::debug!(flow = name.word(), steps = result.steps.len(), "ends");
         story::flow(out, &result)?;
         results.push(result);
     }
     let closed = raised.close().await;
     story::summary(out, &results, &closed)?;
-    Ok(results.iter().all(flow::FlowResult::is_as_expected))
+    if !results.iter().all(flow::FlowResult::is_as_expected) {
+        return Ok(false);
+    }
+    if let Some(flow) = broken {
+        let of_it = results.iter().find(|result| result.name == flow);
+        let why = of_it.and_then(|result| result.missing).unwrap_or("none of its steps can fail");
+        return Err(DemoError::NothingToBreak { flow: flow.word(), why });
+    }
+    if results.iter().all(|result| result.steps.is_empty()) {
+        return Err(DemoError::NothingTried);
+    }
+    Ok(true)
 }

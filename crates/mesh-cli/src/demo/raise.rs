@@ -18,6 +18,7 @@ use mesh_transport_mem::InMemoryMesh;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Handling, Journal};
+use super::story::who;
 use super::{DemoError, FlowName};
 
 /// A mesh that runs.
@@ -39,12 +40,22 @@ pub(crate) struct Note {
     pub(crate) fails_at: Option<String>,
 }
 
+/// What a tool of the demo is asked.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Ask {
+    pub(crate) flow: FlowName,
+}
+
 /// The answer of every tool in the demo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Echo {
     pub(crate) tool: String,
+    /// As a reader knows them.
     pub(crate) caller: Option<String>,
 }
+
+/// Why a handler fails that is to fail.
+pub(crate) const FAILURE: &str = "the demo asked for a failure";
 
 /// Short, so that five tries take less than a second.
 const RETRY: RetryPolicy =
@@ -139,7 +150,7 @@ fn react(
         attempt: event.attempt,
         ok: !fails,
     });
-    if fails { Err(HandlerError::retry("the demo asked for a failure")) } else { Ok(()) }
+    if fails { Err(HandlerError::retry(FAILURE)) } else { Ok(()) }
 }
 
 async fn serve(
@@ -152,10 +163,10 @@ async fn serve(
         module
             .handle(tool.name.clone(), move |call: ToolCall| {
                 let tool = called.clone();
-                let from_module = matches!(call.caller, Some(Principal::Module { .. }));
-                let caller = call.caller.map(|caller| caller.to_string());
                 async move {
-                    if broken == Some(FlowName::Calls) && from_module {
+                    let asked: Ask = call.decode()?;
+                    let caller = call.caller.as_ref().map(who);
+                    if broken == Some(FlowName::Calls) && asked.flow == FlowName::Calls {
                         return Err(ToolFailure::new("BROKEN", "as asked with --break"));
                     }
                     Ok(Echo { tool, caller })

@@ -2,10 +2,16 @@
 
 use std::io::{self, Write};
 
-use mesh_core::manifest::Mesh;
+use mesh_core::identity::{Instance, Principal};
+use mesh_core::manifest::{Access, Mesh};
 use mesh_sdk::Closed;
 
-use super::flow::FlowResult;
+use super::flow::{FlowResult, Step};
+
+/// The columns of a line, where its words allow it.
+const WIDTH: usize = 112;
+/// The most steps of a flow that are printed, not counting those that came out otherwise.
+const MOST_STEPS: usize = 12;
 
 pub(crate) fn opening(out: &mut impl Write, mesh: &Mesh) -> io::Result<()> {
     let running = mesh.modules().filter(|module| !module.nodes.is_empty()).count();
@@ -17,39 +23,60 @@ pub(crate) fn opening(out: &mut impl Write, mesh: &Mesh) -> io::Result<()> {
     )?;
     for module in mesh.modules() {
         let nodes: Vec<&str> = module.nodes.iter().map(|node| node.as_str()).collect();
-        let place = if nodes.is_empty() {
-            "runs nowhere".into()
-        } else {
-            format!("on {}", nodes.join(", "))
+        let place = match nodes.is_empty() {
+            true => "runs nowhere".to_owned(),
+            false => format!("runs on {}", nodes.join(", ")),
         };
-        writeln!(out, "  {:<12} {place}", module.manifest.name.as_str())?;
+        wrapped(out, 2, 13, &format!("{:<12} {place}", module.manifest.name))?;
+    }
+    for (name, access) in mesh.people() {
+        let may = match access {
+            Access::Administrator => "an administrator: may call every tool".to_owned(),
+            Access::Tools(tools) if tools.is_empty() => "may call nothing".to_owned(),
+            Access::Tools(tools) => format!("may call {}", list(tools)),
+        };
+        wrapped(out, 2, 13, &format!("{name:<12} a person, {may}"))?;
     }
     for warning in mesh.warnings() {
-        writeln!(out, "  note: {warning}")?;
+        wrapped(out, 2, 2, &warning.to_string())?;
     }
     Ok(())
 }
 
 pub(crate) fn flow(out: &mut impl Write, result: &FlowResult) -> io::Result<()> {
-    let mark = match (result.steps.is_empty(), result.is_as_expected()) {
-        (true, _) => "--",
-        (false, true) => "ok",
-        (false, false) => "NO",
+    let mark = match (result.missing, result.is_as_expected()) {
+        (Some(_), _) => "--",
+        (None, true) => "ok",
+        (None, false) => "NO",
     };
     writeln!(out, "\n{mark}  {}", result.name.title())?;
-    if result.steps.is_empty() {
-        writeln!(out, "    this mesh has nothing of the kind")?;
+    match result.missing {
+        Some(missing) => wrapped(out, 4, 0, &format!("Not tried: {missing}."))?,
+        None => wrapped(out, 4, 0, result.name.about())?,
     }
+    let otherwise = result.steps.iter().filter(|step| !step.is_as_expected()).count();
+    let mut room = MOST_STEPS.saturating_sub(otherwise);
+    let mut left_out = 0_usize;
     for step in &result.steps {
-        if step.is_as_expected() {
-            writeln!(out, "    {}: {}", step.what, step.found)?;
+        if !step.is_as_expected() {
+            self::otherwise(out, step)?;
+        } else if room > 0 {
+            room -= 1;
+            wrapped(out, 4, 2, &format!("- {}: {}", step.what, step.found))?;
         } else {
-            writeln!(out, "    {}:", step.what)?;
-            writeln!(out, "      expected: {}", step.expected)?;
-            writeln!(out, "      found:    {}", step.found)?;
+            left_out += 1;
         }
     }
+    if left_out > 0 {
+        writeln!(out, "    … and {left_out} more as computed")?;
+    }
     Ok(())
+}
+
+fn otherwise(out: &mut impl Write, step: &Step) -> io::Result<()> {
+    wrapped(out, 4, 2, &format!("- {}:", step.what))?;
+    wrapped(out, 8, 10, &format!("expected: {}", step.expected))?;
+    wrapped(out, 8, 10, &format!("found:    {}", step.found))
 }
 
 pub(crate) fn summary(
@@ -69,7 +96,12 @@ pub(crate) fn summary(
         bad.len(),
         none.len(),
     )?;
-    writeln!(out, "Closed: {} released, {} lost.", closed.released, closed.lost)?;
+    match (closed.released, closed.lost) {
+        (0, 0) => writeln!(out, "Everybody has left; no message was given back or lost.")?,
+        (back, lost) => {
+            writeln!(out, "Everybody has left; {back} given back unhandled, {lost} lost.")?;
+        }
+    }
     if !bad.is_empty() {
         let names: Vec<&str> = bad.iter().map(|flow| flow.name.word()).collect();
         writeln!(out, "Came out otherwise: {}.", names.join(", "))?;
@@ -77,6 +109,45 @@ pub(crate) fn summary(
     Ok(())
 }
 
+/// Somebody as a reader of the story knows them.
+pub(crate) fn who(principal: &Principal) -> String {
+    match principal {
+        Principal::Module { node, module } => {
+            Instance { node: node.clone(), module: module.clone() }.to_string()
+        }
+        Principal::Person { name } => name.to_string(),
+        other => other.to_string(),
+    }
+}
+
+pub(crate) fn answered(tool: &str, caller: &str) -> String {
+    format!("answered by {tool} (caller: {caller})")
+}
+
+/// Each in turn, with commas between them.
+pub(crate) fn list(items: impl IntoIterator<Item = impl ToString>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(", ")
+}
+
 fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// A paragraph from this column on; its further lines begin `hang` columns further in. Spaces are
+/// kept as they are, except where a line ends.
+fn wrapped(out: &mut impl Write, indent: usize, hang: usize, text: &str) -> io::Result<()> {
+    let mut line = " ".repeat(indent);
+    let mut begun = false;
+    for word in text.split(' ') {
+        if begun && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{}", line.trim_end())?;
+            line = " ".repeat(indent + hang);
+        } else if begun {
+            line.push(' ');
+        }
+        line.push_str(word);
+        begun = true;
+    }
+    writeln!(out, "{line}")
 }

@@ -6,7 +6,8 @@ use std::hash::Hash;
 use std::str::FromStr;
 
 use super::source::Source;
-use super::{Problem, ProblemKind, Problems, Severity};
+use super::{PatternError, Problem, ProblemKind, Problems, Severity, ToolRefError};
+use crate::name::NameError;
 
 pub(super) struct Checker {
     source: Source,
@@ -40,16 +41,16 @@ impl Checker {
 
     pub(super) fn parsed<T: FromStr>(&mut self, path: &str, text: &str) -> Option<T>
     where
-        T::Err: Into<ProblemKind>,
+        T::Err: Misread,
     {
-        self.ok(path, text.parse())
+        self.ok(path, text.parse::<T>().map_err(|error| error.found(text)))
     }
 
     /// The items of an array of texts; those that are a mistake are left out.
     pub(super) fn all_parsed<T>(&mut self, path: &str, texts: &[String]) -> Vec<T>
     where
-        T: FromStr + Eq + Hash,
-        T::Err: Into<ProblemKind>,
+        T: FromStr + Eq + Hash + Display,
+        T::Err: Misread,
     {
         let items = texts.iter().enumerate();
         let parsed: Vec<(String, T)> = items
@@ -64,7 +65,7 @@ impl Checker {
     }
 
     /// Reports each value that an earlier path has too.
-    pub(super) fn no_duplicates<T: Eq + Hash>(
+    pub(super) fn no_duplicates<T: Eq + Hash + Display>(
         &mut self,
         values: impl IntoIterator<Item = (impl Display, T)>,
     ) {
@@ -72,8 +73,8 @@ impl Checker {
         for (path, value) in values {
             let path = path.to_string();
             if let Some(earlier) = first.get(&value) {
-                let earlier: &String = earlier;
-                self.error(&path, ProblemKind::Duplicate(earlier.clone()));
+                let earlier = String::clone(earlier);
+                self.error(&path, ProblemKind::Duplicate { value: value.to_string(), earlier });
             } else {
                 first.insert(value, path);
             }
@@ -94,5 +95,28 @@ impl Checker {
         let mut problems = self.problems;
         problems.sort_by_key(|problem| (problem.line, problem.column));
         Err(Problems::new(problems))
+    }
+}
+
+/// Why a text of a file is not what it should be; a problem shows the text too.
+pub(super) trait Misread {
+    fn found(self, text: &str) -> ProblemKind;
+}
+
+impl Misread for NameError {
+    fn found(self, text: &str) -> ProblemKind {
+        ProblemKind::Name { found: text.to_owned(), error: self }
+    }
+}
+
+impl Misread for PatternError {
+    fn found(self, text: &str) -> ProblemKind {
+        ProblemKind::Pattern { found: text.to_owned(), error: self }
+    }
+}
+
+impl Misread for ToolRefError {
+    fn found(self, text: &str) -> ProblemKind {
+        ProblemKind::ToolRef { found: text.to_owned(), error: self }
     }
 }

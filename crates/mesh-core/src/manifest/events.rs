@@ -47,14 +47,17 @@ impl Mesh {
                     problems.push(error(manifest, &field(), ProblemKind::SubjectTooLong(length)));
                 }
                 if !consumed {
-                    problems.push(warning(manifest, &field(), ProblemKind::NobodyConsumes));
+                    let kind = ProblemKind::NobodyConsumes(event.clone());
+                    problems.push(warning(manifest, &field(), kind));
                 }
             }
         }
         for reader in &readers {
             for (number, _) in reader.met.iter().enumerate().filter(|(_, met)| !**met) {
                 let field = format!("consumes[{number}]");
-                problems.push(warning(&reader.module.manifest, &field, ProblemKind::NobodyEmits));
+                let manifest = &reader.module.manifest;
+                let kind = ProblemKind::NobodyEmits(manifest.consumes[number].clone());
+                problems.push(warning(manifest, &field, kind));
             }
         }
     }

@@ -3,7 +3,7 @@ use serde::Deserialize;
 use super::checker::Checker;
 use super::module::called_tools;
 use super::source::Source;
-use super::{ProblemKind, Problems, ToolRef};
+use super::{Problem, ProblemKind, Problems, Severity, ToolRef};
 use crate::name::{ModuleName, NodeName, PersonName};
 
 /// What a mesh file says: the nodes, which module runs where, and the people.
@@ -115,6 +115,14 @@ impl MeshFile {
     #[must_use]
     pub fn file(&self) -> &str {
         self.source.file()
+    }
+
+    /// That the manifest of the assignment number `index` can't be read: `file` is what its reader
+    /// calls it, `why` the reader's words.
+    #[must_use]
+    pub fn unreadable_manifest(&self, index: usize, file: &str, why: &str) -> Problem {
+        let kind = ProblemKind::Unreadable { file: file.to_owned(), why: why.to_owned() };
+        self.source.problem(Severity::Error, &format!("assignments[{index}].manifest"), kind)
     }
 }
 

@@ -23,11 +23,11 @@
 //! let problems = Mesh::resolve(&mesh, &[mail]).unwrap_err();
 //! assert_eq!(
 //!     problems[0].to_string(),
-//!     "mail.toml:5:14: error: calls[0]: no module has this tool"
+//!     "mail.toml:5:14: error: calls[0]: no module has the tool ledger.balance"
 //! );
 //! assert_eq!(
 //!     problems[1].to_string(),
-//!     "mesh.toml:3:72: error: assignments[0].nodes[0]: no such node (list it under `nodes`)"
+//!     "mesh.toml:3:72: error: assignments[0].nodes[0]: no node is named n2 (list it under `nodes`)"
 //! );
 //! ```
 

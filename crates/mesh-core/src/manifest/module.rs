@@ -115,6 +115,7 @@ impl ModuleManifest {
         emitted_subjects_fit(&mut checker, &raw);
         let consumes = checker.all_parsed("consumes", &raw.consumes);
         let calls = called_tools(&mut checker, "calls", &raw.calls);
+        no_own_tools(&mut checker, &raw);
         let tools = tools(&mut checker, raw.tools);
         let provides = provides(&mut checker, &raw.provides);
         let requires = requires(&mut checker, raw.requires);
@@ -163,10 +164,21 @@ pub(super) fn called_tools(checker: &mut Checker, path: &str, texts: &[String]) 
     for (index, text) in texts.iter().enumerate() {
         let tool = text.split_once('.').map_or("", |(_, tool)| tool);
         if is_reserved_tool(tool) {
-            checker.error(&format!("{path}[{index}]"), ProblemKind::ControllersTool);
+            let kind = ProblemKind::ControllersTool(tool.to_owned());
+            checker.error(&format!("{path}[{index}]"), kind);
         }
     }
     calls
+}
+
+/// What a module does itself it needs no call for, and no grant.
+fn no_own_tools(checker: &mut Checker, raw: &RawModule) {
+    for (index, text) in raw.calls.iter().enumerate() {
+        let tool: Option<ToolRef> = text.parse().ok();
+        if let Some(own) = tool.filter(|tool| tool.module.as_str() == raw.name) {
+            checker.error(&format!("calls[{index}]"), ProblemKind::OwnTool(own));
+        }
+    }
 }
 
 fn tools(checker: &mut Checker, raw: Vec<RawTool>) -> Vec<Tool> {
@@ -178,7 +190,7 @@ fn tools(checker: &mut Checker, raw: Vec<RawTool>) -> Vec<Tool> {
             let at = |field: &str| format!("tools[{index}].{field}");
             let name: Option<ToolName> = checker.parsed(&at("name"), &raw.name);
             if is_reserved_tool(&raw.name) {
-                checker.error(&at("name"), ProblemKind::ControllersTool);
+                checker.error(&at("name"), ProblemKind::ControllersTool(raw.name.clone()));
             }
             checker.not_empty(&at("description"), &raw.description);
             let input = checker.ok(&at("input"), tool::input_schema(raw.input));
@@ -225,8 +237,10 @@ fn requires(checker: &mut Checker, raw: Vec<RawRequirement>) -> Vec<Requirement>
     requirements
         .filter_map(|(index, raw)| {
             let provision = checker.parsed(&at(index, "provision"), &raw.provision);
-            let from = raw.from.as_deref().map(str::parse).transpose();
-            let from = checker.ok(&at(index, "from"), from);
+            let from = match &raw.from {
+                None => Some(None),
+                Some(from) => checker.parsed(&at(index, "from"), from).map(Some),
+            };
             let contributes = tool::json_text(raw.contributes);
             let contributes = checker.ok(&at(index, "contributes"), contributes);
             Some(Requirement { provision: provision?, from: from?, contributes: contributes? })

@@ -2,8 +2,8 @@ use std::fmt::{self, Write as _};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{PatternError, SchemaError, ToolRefError};
-use crate::name::NameError;
+use super::{EventPattern, PatternError, SchemaError, ToolRef, ToolRefError};
+use crate::name::{EventName, ModuleName, NameError, NodeName, ProvisionName};
 
 /// A mistake in a manifest or a mesh file, or between them.
 ///
@@ -41,6 +41,12 @@ impl Problems {
     pub fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
     }
 }
 
@@ -96,69 +102,115 @@ pub enum ProblemKind {
     #[error("{0}")]
     Shape(String),
     /// Not a name.
-    #[error("{0}")]
-    Name(#[from] NameError),
+    #[error("{} {}: {}", error.kind, quoted(found), error.problem)]
+    Name {
+        /// The text found.
+        found: String,
+        /// What is wrong with it.
+        error: NameError,
+    },
     /// Not a pattern of events.
-    #[error("{0}")]
-    Pattern(#[from] PatternError),
+    #[error("{}: {error}", quoted(found))]
+    Pattern {
+        /// The text found.
+        found: String,
+        /// What is wrong with it.
+        error: PatternError,
+    },
     /// Not `<module>.<tool>`.
-    #[error("{0}")]
-    ToolRef(#[from] ToolRefError),
+    #[error("{}: {error}", quoted(found))]
+    ToolRef {
+        /// The text found.
+        found: String,
+        /// What is wrong with it.
+        error: ToolRefError,
+    },
     /// Not JSON, or not a JSON Schema that a tool can have.
     #[error("{0}")]
     Schema(#[from] SchemaError),
     /// Not a time that a tool can take.
-    #[error("not a duration from 1 ms to 1 h")]
-    Timeout,
+    #[error("{} is not a duration from 1 ms to 1 h", quoted(.0))]
+    Timeout(String),
     /// No text where some is wanted.
     #[error("empty")]
     Empty,
     /// The same as an earlier field.
-    #[error("given already by {0}")]
-    Duplicate(String),
+    #[error("{} is given already by {earlier}", quoted(value))]
+    Duplicate {
+        /// What is given twice.
+        value: String,
+        /// The path of the earlier field.
+        earlier: String,
+    },
     /// An event whose subject, or the one on which a dead letter goes back to a consumer, would be
     /// longer than a subject can be.
     #[error("its subject would be {0} bytes long, at most {max} are allowed", max = crate::subject::MAX_SUBJECT_BYTES)]
     SubjectTooLong(usize),
     /// A tool that only the controller calls.
-    #[error("only the controller calls this tool")]
-    ControllersTool,
+    #[error("only the controller calls a tool named {0}")]
+    ControllersTool(String),
+    /// A call of a tool of the module's own.
+    #[error("{0} is the module's own tool")]
+    OwnTool(ToolRef),
+    /// A manifest that could not be read.
+    #[error("can't read {file}: {why}")]
+    Unreadable {
+        /// The file, as its reader names it.
+        file: String,
+        /// Why, in the reader's words.
+        why: String,
+    },
     /// A person with both or neither of `administrator = true` and `tools`.
     #[error("either `administrator = true` or `tools` is wanted")]
     Access,
     /// An assignment to a node that the mesh doesn't have.
-    #[error("no such node")]
-    UnknownNode,
+    #[error("no node is named {0}")]
+    UnknownNode(NodeName),
     /// An assignment of a module that no manifest is called after.
-    #[error("no manifest has this name")]
-    UnknownModule,
+    #[error("no manifest has the name {0}")]
+    UnknownModule(ModuleName),
     /// A manifest of a module that the mesh file doesn't have.
-    #[error("the mesh file has no such module")]
-    UnassignedManifest,
+    #[error("the mesh file has no module {0}")]
+    UnassignedManifest(ModuleName),
     /// Two manifests of one name.
-    #[error("{0} has this name already")]
-    ModuleTwice(Arc<str>),
+    #[error("{earlier} has the name {module} already")]
+    ModuleTwice {
+        /// The name.
+        module: ModuleName,
+        /// The file that has it already.
+        earlier: Arc<str>,
+    },
     /// A call or a grant of a tool that no module has.
-    #[error("no module has this tool")]
-    UnknownTool,
+    #[error("no module has the tool {0}")]
+    UnknownTool(ToolRef),
     /// A tool that is called, of a module that runs nowhere.
-    #[error("the module with this tool is assigned to no node")]
-    NobodyServes,
+    #[error("nobody serves {0}: its module is assigned to no node")]
+    NobodyServes(ToolRef),
     /// A module that runs nowhere.
-    #[error("assigned to no node")]
-    Nowhere,
+    #[error("{0} is assigned to no node")]
+    Nowhere(ModuleName),
     /// A pattern that no module's events match.
-    #[error("no module emits such an event")]
-    NobodyEmits,
+    #[error("no module emits an event like {0}")]
+    NobodyEmits(EventPattern),
     /// An event that no module's patterns match.
-    #[error("no module consumes this event")]
-    NobodyConsumes,
+    #[error("no module consumes {0}")]
+    NobodyConsumes(EventName),
     /// A requirement that no module meets.
-    #[error("no module provides this")]
-    NobodyProvides,
+    #[error("{} {provision}", provider(from.as_ref()))]
+    NobodyProvides {
+        /// What is required.
+        provision: ProvisionName,
+        /// Whose, where the requirement says so.
+        from: Option<ModuleName>,
+    },
     /// A requirement that several modules meet, without saying which is meant.
-    #[error("several modules provide this: {0}")]
-    SeveralProvide(String),
+    #[error("several modules provide {provision}: {modules}")]
+    SeveralProvide {
+        /// What is required.
+        provision: ProvisionName,
+        /// The modules, with commas between them.
+        modules: String,
+    },
 }
 
 impl ProblemKind {
@@ -166,22 +218,40 @@ impl ProblemKind {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Pattern(PatternError::OneToken) => {
+            Self::Pattern { error: PatternError::OneToken, .. } => {
                 "a pattern is <module>.<event>; for all events of a module write `mail.>`"
             }
-            Self::Pattern(PatternError::HashNotLast { .. }) => {
+            Self::Pattern { error: PatternError::HashNotLast { .. }, .. } => {
                 "`#` is AMQP's; write `*` for one word or a last `>` for the rest"
             }
-            Self::Timeout => "write it as `30s` or `1m 30s`",
-            Self::ControllersTool => "`provides` and `requires` are enough",
+            Self::Timeout(_) => "write it as `30s` or `1m 30s`",
+            Self::ControllersTool(_) => "`provides` and `requires` are enough",
+            Self::OwnTool(_) => "leave it out: a module runs its own code without the mesh",
+            Self::Unreadable { .. } => "`manifest` is a path relative to the mesh file",
             Self::Access => "give one of the two",
-            Self::UnknownNode => "list it under `nodes`",
-            Self::UnknownModule => "`module` must equal `name` in the manifest",
-            Self::UnassignedManifest => "add it to `assignments`; `nodes = []` runs it nowhere",
-            Self::SeveralProvide(_) => "say which with `from`",
+            Self::UnknownNode(_) => "list it under `nodes`",
+            Self::UnknownModule(_) => "`module` must equal `name` in the manifest",
+            Self::UnassignedManifest(_) => "add it to `assignments`; `nodes = []` runs it nowhere",
+            Self::SeveralProvide { .. } => "say which with `from`",
             Self::SubjectTooLong(_) => "shorten the event's name",
             _ => return None,
         })
+    }
+}
+
+/// What was found in a file, in quotes, with nothing in it that a terminal would obey.
+fn quoted(found: &str) -> String {
+    const MOST: usize = 72;
+    match found.char_indices().nth(MOST) {
+        None => format!("{found:?}"),
+        Some((end, _)) => format!("{:?}…", &found[..end]),
+    }
+}
+
+fn provider(from: Option<&ModuleName>) -> String {
+    match from {
+        None => "no module provides".to_owned(),
+        Some(from) => format!("{from} doesn't provide"),
     }
 }
 

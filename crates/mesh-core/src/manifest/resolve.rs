@@ -20,7 +20,11 @@ impl Mesh {
         let by_name = by_name(manifests, &mut problems);
         let assigned: HashSet<&ModuleName> = file.assignments.iter().map(|a| &a.module).collect();
         for manifest in by_name.values().filter(|m| !assigned.contains(&m.name)) {
-            problems.push(error(manifest, "name", ProblemKind::UnassignedManifest));
+            problems.push(error(
+                manifest,
+                "name",
+                ProblemKind::UnassignedManifest(manifest.name.clone()),
+            ));
         }
         let mesh = Self {
             nodes: file.nodes.clone(),
@@ -73,9 +77,9 @@ impl Mesh {
 
     fn unserved(&self, tool: &ToolRef) -> Option<(Severity, ProblemKind)> {
         if self.tool(tool).is_none() {
-            Some((Severity::Error, ProblemKind::UnknownTool))
+            Some((Severity::Error, ProblemKind::UnknownTool(tool.clone())))
         } else if !self.is_served(tool) {
-            Some((Severity::Warning, ProblemKind::NobodyServes))
+            Some((Severity::Warning, ProblemKind::NobodyServes(tool.clone())))
         } else {
             None
         }
@@ -87,13 +91,15 @@ impl Mesh {
                 .providers(&requirement.provision)
                 .map(|module| &module.manifest.name)
                 .collect();
+            let provision = requirement.provision.clone();
+            let from = requirement.from.clone();
             let kind = match (&requirement.from, all.as_slice()) {
                 (Some(from), _) if all.contains(&from) => continue,
                 (None, [_]) => continue,
-                (Some(_), _) | (None, []) => ProblemKind::NobodyProvides,
+                (Some(_), _) | (None, []) => ProblemKind::NobodyProvides { provision, from },
                 (None, several) => {
                     let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-                    ProblemKind::SeveralProvide(names.join(", "))
+                    ProblemKind::SeveralProvide { provision, modules: names.join(", ") }
                 }
             };
             problems.push(error(manifest, &format!("requires[{index}]"), kind));
@@ -109,7 +115,8 @@ fn by_name<'a>(
     for manifest in manifests {
         match by_name.get(&manifest.name) {
             Some(first) => {
-                let kind = ProblemKind::ModuleTwice(Arc::clone(first.source.file()));
+                let (module, earlier) = (manifest.name.clone(), Arc::clone(first.source.file()));
+                let kind = ProblemKind::ModuleTwice { module, earlier };
                 problems.push(error(manifest, "name", kind));
             }
             None => {
@@ -134,14 +141,19 @@ fn modules(
         };
         for (node, name) in assignment.nodes.iter().enumerate() {
             if !file.nodes.contains(name) {
-                push(Severity::Error, &format!("nodes[{node}]"), ProblemKind::UnknownNode);
+                let kind = ProblemKind::UnknownNode(name.clone());
+                push(Severity::Error, &format!("nodes[{node}]"), kind);
             }
         }
         if assignment.nodes.is_empty() {
-            push(Severity::Warning, "nodes", ProblemKind::Nowhere);
+            push(Severity::Warning, "nodes", ProblemKind::Nowhere(assignment.module.clone()));
         }
         match manifests.get(&assignment.module) {
-            None => push(Severity::Error, "module", ProblemKind::UnknownModule),
+            None => push(
+                Severity::Error,
+                "module",
+                ProblemKind::UnknownModule(assignment.module.clone()),
+            ),
             Some(&manifest) => {
                 let module =
                     AssignedModule { manifest: manifest.clone(), nodes: assignment.nodes.clone() };

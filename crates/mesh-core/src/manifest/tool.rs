@@ -136,11 +136,8 @@ fn json_value(value: toml::Value) -> Result<Value, SchemaError> {
 
 /// `30s`, `1m 30s`, `PT30S`.
 pub(super) fn timeout(text: &str) -> Result<Duration, ProblemKind> {
-    let read: jiff::SignedDuration = text.parse().map_err(|_| ProblemKind::Timeout)?;
-    let read = Duration::try_from(read).map_err(|_| ProblemKind::Timeout)?;
-    if (Duration::from_millis(1)..=MAX_TIMEOUT).contains(&read) {
-        Ok(read)
-    } else {
-        Err(ProblemKind::Timeout)
-    }
+    let read = text.parse::<jiff::SignedDuration>().ok();
+    let read = read.and_then(|read| Duration::try_from(read).ok());
+    read.filter(|read| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(read))
+        .ok_or_else(|| ProblemKind::Timeout(text.to_owned()))
 }

@@ -1,3 +1,4 @@
+use mesh_core::identity::Instance;
 use mesh_core::message::{Message, names};
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{Position, TransportError};
@@ -5,7 +6,7 @@ use mesh_core::topology::{MeshSubject, StreamName};
 
 use super::{FlowName, Step};
 use crate::demo::journal::Handling;
-use crate::demo::raise::{Note, Raised};
+use crate::demo::raise::{FAILURE, Note, Raised};
 
 /// The last consumer of a consumed event fails every time. When its tries are used up the event is
 /// among the dead letters, as it was, with who failed, how often and why.
@@ -21,12 +22,9 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     };
     let tries = raised.tries(failing);
     let note = Note { flow: FlowName::DeadLetter, fails_at: Some(failing.to_string()) };
-    let consumer = ConsumerName::of_module(&failing.node, &failing.module);
-    let what = format!("{emitter} publishes {event}; {failing} fails every time");
-    let expected = format!(
-        "a dead letter of mesh.events.{}.{event} from {consumer} after {tries} tries: the demo asked for a failure",
-        emitter.module
-    );
+    let what = format!("{emitter} publishes {event}");
+    let subject = format!("mesh.events.{}.{event}", emitter.module);
+    let expected = put_aside(&subject, &failing.to_string(), &tries.to_string(), FAILURE);
     let found = match broker.publish(event, &note).await {
         Err(error) => format!("not published: {error}"),
         Ok(published) => {
@@ -35,7 +33,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             };
             raised.journal.wait(&published.id, tried).await;
             match dead_letter(raised, published.id.as_str()).await {
-                Ok(Some(letter)) => describe(&letter),
+                Ok(Some(letter)) => describe(raised, &letter),
                 Ok(None) => "no dead letter".to_owned(),
                 Err(error) => error.to_string(),
             }
@@ -65,15 +63,21 @@ async fn dead_letter(raised: &Raised, id: &str) -> Result<Option<Message>, Trans
     tokio::time::timeout(crate::demo::journal::PATIENCE, looking).await.unwrap_or(Ok(None))
 }
 
-fn describe(letter: &Message) -> String {
+fn describe(raised: &Raised, letter: &Message) -> String {
     let header = |name: mesh_core::message::HeaderName| {
         letter.headers().value(name.as_str()).unwrap_or("?").to_owned()
     };
-    format!(
-        "a dead letter of {} from {} after {} tries: {}",
-        header(names::DEAD_SUBJECT),
-        header(names::DEAD_CONSUMER),
-        header(names::DEAD_DELIVERIES),
-        mesh_core::event::decode_header(&header(names::DEAD_ERROR)),
+    let consumer = header(names::DEAD_CONSUMER);
+    let named = |at: &Instance| ConsumerName::of_module(&at.node, &at.module).as_str() == consumer;
+    let gave_up = raised.modules.keys().find(|at| named(at)).map(ToString::to_string);
+    put_aside(
+        &header(names::DEAD_SUBJECT),
+        &gave_up.unwrap_or(consumer),
+        &header(names::DEAD_DELIVERIES),
+        &mesh_core::event::decode_header(&header(names::DEAD_ERROR)),
     )
+}
+
+fn put_aside(subject: &str, who: &str, tries: &str, why: &str) -> String {
+    format!("{who} gives up after {tries} tries ({why}); {subject} is put aside")
 }

@@ -6,6 +6,7 @@ use mesh_sdk::PublishError;
 use super::{FlowName, Step};
 use crate::demo::journal::PATIENCE;
 use crate::demo::raise::{Note, Raised};
+use crate::demo::story::list;
 
 /// Each event that a module emits is published once from each node that runs it. Whoever consumes
 /// it handles it once, and nobody else does.
@@ -36,10 +37,10 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
                 Err(error) => format!("not published: {error}"),
                 Ok(id) => {
                     let runs = raised.journal.of(&id);
-                    list(runs.iter().map(|handling| handling.at.to_string()).collect())
+                    handlers(runs.iter().map(|handling| handling.at.to_string()).collect())
                 }
             };
-            Step::new(what, list(expected), found)
+            Step::new(what, handlers(expected), found)
         })
         .collect()
 }
@@ -91,10 +92,10 @@ async fn owed_by(raised: &Raised, instance: &mesh_core::identity::Instance) -> u
     }
 }
 
-fn list(mut names: Vec<String>) -> String {
+fn handlers(mut names: Vec<String>) -> String {
     names.sort();
     match names.is_empty() {
         true => "handled by nobody".to_owned(),
-        false => format!("handled by {}", names.join(", ")),
+        false => format!("handled by {}", list(names)),
     }
 }

@@ -6,6 +6,7 @@ mod events;
 mod refused;
 mod retry;
 mod unavailable;
+mod words;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -19,19 +20,19 @@ use super::raise::Raised;
 pub(crate) enum FlowName {
     /// Every event reaches exactly those who consume it.
     Events,
-    /// A handler that fails once gets the event again.
+    /// A consumer that fails gets the event again.
     Retry,
-    /// An event that can't be handled ends among the dead letters.
+    /// An event that can't be handled is kept, as a dead letter.
     DeadLetter,
-    /// A declared call is answered.
+    /// A call that the files allow is answered.
     Calls,
-    /// A call that is not declared is refused.
+    /// A call that the files don't allow is refused.
     Refused,
-    /// A call that nobody serves is told so at once.
+    /// A call that nobody can answer is told so at once.
     Unavailable,
-    /// A command of a realm on the legacy wire passes the guards.
+    /// Another realm calls in, with messages of the older form.
     LegacyRealm,
-    /// A command of a realm on the new wire passes the guards.
+    /// Another realm calls in, with messages of today's form.
     NewRealm,
 }
 
@@ -46,33 +47,6 @@ impl FlowName {
         Self::LegacyRealm,
         Self::NewRealm,
     ];
-
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Events => "events reach who consumes them",
-            Self::Retry => "a failure is tried again",
-            Self::DeadLetter => "what can't be handled is kept",
-            Self::Calls => "a declared call is answered",
-            Self::Refused => "a call that is not declared is refused",
-            Self::Unavailable => "a tool that nobody serves is said to be away",
-            Self::LegacyRealm => "a realm on the legacy wire",
-            Self::NewRealm => "a realm on the new wire",
-        }
-    }
-
-    /// The word for it on the command line.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Events => "events",
-            Self::Retry => "retry",
-            Self::DeadLetter => "dead-letter",
-            Self::Calls => "calls",
-            Self::Refused => "refused",
-            Self::Unavailable => "unavailable",
-            Self::LegacyRealm => "legacy-realm",
-            Self::NewRealm => "new-realm",
-        }
-    }
 }
 
 /// One thing that a flow expected, and what came.
@@ -98,11 +72,13 @@ impl Step {
     }
 }
 
-/// What came of a flow. Without a step the mesh has nothing of the kind.
+/// What came of a flow.
 #[derive(Debug, Clone)]
 pub(crate) struct FlowResult {
     pub(crate) name: FlowName,
     pub(crate) steps: Vec<Step>,
+    /// What the mesh would need for it, where there is no step.
+    pub(crate) missing: Option<&'static str>,
 }
 
 impl FlowResult {
@@ -122,5 +98,6 @@ pub(crate) async fn run(name: FlowName, raised: &Raised) -> FlowResult {
         FlowName::LegacyRealm => federation::legacy(raised).await,
         FlowName::NewRealm => federation::new(raised).await,
     };
-    FlowResult { name, steps }
+    let missing = steps.is_empty().then(|| name.missing(raised));
+    FlowResult { name, steps, missing }
 }

@@ -1,6 +1,7 @@
 use super::{FlowName, Step};
 use crate::demo::journal::Handling;
 use crate::demo::raise::{Note, Raised};
+use crate::demo::story::list;
 
 /// The first consumer of the first consumed event fails once and then succeeds; the others are not
 /// troubled a second time.
@@ -13,13 +14,13 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     };
     let failing = consumers[0].to_string();
     let note = Note { flow: FlowName::Retry, fails_at: Some(failing.clone()) };
-    let what = format!("{emitter} publishes {event}; {failing} fails once");
+    let what = format!("{emitter} publishes {event}");
     let expected = describe(consumers.iter().flat_map(|consumer| {
         let name = consumer.to_string();
         if name == failing {
-            vec![format!("{name} #1 failed"), format!("{name} #2 ok")]
+            vec![attempt(&name, 1, false), attempt(&name, 2, true)]
         } else {
-            vec![format!("{name} #1 ok")]
+            vec![attempt(&name, 1, true)]
         }
     }));
     let found = match broker.publish(event, &note).await {
@@ -28,17 +29,22 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             let enough = |runs: &[Handling]| runs.len() > consumers.len();
             raised.journal.wait(&published.id, enough).await;
             let runs = raised.journal.of(&published.id);
-            describe(runs.iter().map(|run| {
-                let outcome = if run.ok { "ok" } else { "failed" };
-                format!("{} #{} {outcome}", run.at, run.attempt)
-            }))
+            describe(runs.iter().map(|run| attempt(&run.at.to_string(), run.attempt, run.ok)))
         }
     };
     vec![Step::new(what, expected, found)]
 }
 
+fn attempt(who: &str, number: u32, succeeds: bool) -> String {
+    let outcome = if succeeds { "succeeds" } else { "fails" };
+    format!("{who} {outcome} at try {number}")
+}
+
 fn describe(runs: impl Iterator<Item = String>) -> String {
     let mut runs: Vec<String> = runs.collect();
     runs.sort();
-    runs.join(", ")
+    match runs.is_empty() {
+        true => "handled by nobody".to_owned(),
+        false => list(runs),
+    }
 }

@@ -101,36 +101,55 @@ name = "d.b"
 credential = ["user", "user", ""]
 "#;
     let expected = [
-        "2:8: error: name: module name: character 'M' at offset 0 is not allowed",
+        "2:8: error: name: module name \"Mail\": character 'M' at offset 0 is not allowed",
         "3:11: error: version: empty",
-        "4:10: error: emits[0]: event name: character ' ' at offset 1 is not allowed",
-        "4:23: error: emits[2]: given already by emits[1]",
-        "4:29: error: emits[3]: event name: character '*' at offset 2 is not allowed",
-        "5:13: error: consumes[0]: matches no event (a pattern is <module>.<event>; for all events of a module write `mail.>`)",
-        "5:23: error: consumes[1]: `#` at offset 2 is not last (`#` is AMQP's; write `*` for one word or a last `>` for the rest)",
-        "5:32: error: consumes[2]: filter: `>` at offset 2 is not last",
-        "5:41: error: consumes[3]: module name: character 'L' at offset 0 is not allowed, in the token at offset 0",
-        "5:50: error: consumes[4]: filter: character ' ' at offset 8 is not allowed",
-        "6:10: error: calls[0]: expected <module>.<tool>",
-        "6:20: error: calls[1]: only the controller calls this tool (`provides` and `requires` are enough)",
-        "6:46: error: calls[2]: module name: character ' ' at offset 2 is not allowed",
-        "6:59: error: calls[3]: tool name: character '.' at offset 1 is not allowed",
-        "7:40: error: requires[0].from: module name: reserved by the mesh",
-        "7:64: error: requires[1].provision: given already by requires[0].provision",
+        "4:10: error: emits[0]: event name \"a b\": character ' ' at offset 1 is not allowed",
+        "4:23: error: emits[2]: \"ok\" is given already by emits[1]",
+        "4:29: error: emits[3]: event name \"a.*\": character '*' at offset 2 is not allowed",
+        "5:13: error: consumes[0]: \"ledger\": matches no event (a pattern is <module>.<event>; for all events of a module write `mail.>`)",
+        "5:23: error: consumes[1]: \"a.#.b\": `#` at offset 2 is not last (`#` is AMQP's; write `*` for one word or a last `>` for the rest)",
+        "5:32: error: consumes[2]: \"x.>.y\": filter: `>` at offset 2 is not last",
+        "5:41: error: consumes[3]: \"Led.x\": module name: character 'L' at offset 0 is not allowed, in the token at offset 0",
+        "5:50: error: consumes[4]: \"ledger.a b\": filter: character ' ' at offset 8 is not allowed",
+        "6:10: error: calls[0]: \"ledger\": expected <module>.<tool>",
+        "6:20: error: calls[1]: only the controller calls a tool named provision_grant (`provides` and `requires` are enough)",
+        "6:46: error: calls[2]: \"le dger.x\": module name: character ' ' at offset 2 is not allowed",
+        "6:59: error: calls[3]: \"ledger.x.\": tool name: character '.' at offset 1 is not allowed",
+        "7:40: error: requires[0].from: module name \"dead\": reserved by the mesh",
+        "7:64: error: requires[1].provision: \"db\" is given already by requires[0].provision",
         "7:84: error: requires[1].contributes: JSON has no such number",
-        "10:8: error: tools[0].name: only the controller calls this tool (`provides` and `requires` are enough)",
+        "10:8: error: tools[0].name: only the controller calls a tool named provision_withdraw (`provides` and `requires` are enough)",
         "11:15: error: tools[0].description: empty",
-        "12:11: error: tools[0].timeout: not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
+        "12:11: error: tools[0].timeout: \"0s\" is not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
         "13:9: error: tools[0].input: the schema of an input says `type = \"object\"`",
-        "18:11: error: tools[1].timeout: not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
+        "18:11: error: tools[1].timeout: \"2h\" is not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
         "19:10: error: tools[1].output: JSON has no dates: write a string",
-        "22:8: error: provides[0].name: provision name: character '.' at offset 1 is not allowed",
-        "23:23: error: provides[0].credential[1]: given already by provides[0].credential[0]",
+        "22:8: error: provides[0].name: provision name \"d.b\": character '.' at offset 1 is not allowed",
+        "23:23: error: provides[0].credential[1]: \"user\" is given already by provides[0].credential[0]",
         "23:31: error: provides[0].credential[2]: empty",
     ];
     let found = refused(text);
     let found: Vec<&str> = found.iter().map(|p| p.strip_prefix("m.toml:").unwrap()).collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_call_of_a_tool_of_ones_own_is_refused() {
+    let text = "name = \"a\"\nversion = \"1\"\ncalls = [\"b.t\", \"a.t\", \"ab.t\"]\ntools = [{ name = \"t\", description = \"T\" }]";
+    assert_eq!(
+        refused(text),
+        [
+            "m.toml:3:17: error: calls[1]: a.t is the module's own tool (leave it out: a module runs its own code without the mesh)"
+        ]
+    );
+}
+
+#[test]
+fn what_is_shown_of_a_file_is_short_and_harmless() {
+    let long = format!("name = \"\\u001b{}\"\nversion = \"1\"", "x".repeat(1000));
+    let shown = refused(&long).remove(0);
+    assert!(shown.contains("\"\\u{1b}xxx") && shown.contains("x\"…: "), "{shown}");
+    assert!(shown.len() < 250, "{shown}");
 }
 
 #[test]

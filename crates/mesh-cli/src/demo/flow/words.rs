@@ -1,0 +1,78 @@
+use super::FlowName;
+use crate::demo::raise::Raised;
+
+const NO_TOOL: &str = "no module that runs serves a tool";
+
+impl FlowName {
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Events => "events reach those who consume them",
+            Self::Retry => "a consumer that fails gets the event again",
+            Self::DeadLetter => "an event that can't be handled is kept",
+            Self::Calls => "a call that the files allow is answered",
+            Self::Refused => "a call that the files don't allow is refused",
+            Self::Unavailable => "a call that nobody can answer is told so at once",
+            Self::LegacyRealm => "another realm calls in, with messages of the older form",
+            Self::NewRealm => "another realm calls in, with messages of today's form",
+        }
+    }
+
+    /// What a reader has to know to follow the steps.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Events => {
+                "Each event is published once from every node that runs its module. Each consumer handles it once, and nobody else gets it."
+            }
+            Self::Retry => "One consumer fails on purpose at its first try.",
+            Self::DeadLetter => {
+                "One consumer fails on purpose at every try. What it gives up is put aside (a \"dead letter\"), with who gave up and why, so that it can be sent again."
+            }
+            Self::Calls => {
+                "A module may call what it lists under `calls`, a person what `tools` lists. An administrator may call everything: the first tool of each module is tried. The tool is told who calls."
+            }
+            Self::Refused => {
+                "Each module and person tries the first tool of another module that the files don't grant. The broker refuses; the tool never hears of it."
+            }
+            Self::Unavailable => {
+                "The call is allowed, but the tool's module runs on no node. The caller is told, and doesn't wait."
+            }
+            Self::LegacyRealm => {
+                "A realm is somebody else's mesh. What it sends is checked by guards at the edge of this one; an administrator calls the tool in its stead, and the answer goes back in the form of the question. The older form (\"legacy\") is what realms wrote before MXENV/1."
+            }
+            Self::NewRealm => "The same with MXENV/1, the form that realms write today.",
+        }
+    }
+
+    /// What the mesh lacks, where there was nothing to try.
+    pub(super) fn missing(self, raised: &Raised) -> &'static str {
+        let served = !raised.served().is_empty();
+        match self {
+            Self::Events => "no module that runs emits an event",
+            Self::Retry | Self::DeadLetter => {
+                "no module that runs consumes an event that another emits"
+            }
+            Self::Calls | Self::Refused if !served => NO_TOOL,
+            Self::Calls => "nobody is granted a tool that is served",
+            Self::Refused => "everybody may call every tool of another module that is served",
+            Self::Unavailable => "nobody is granted a tool of a module that runs nowhere",
+            Self::LegacyRealm | Self::NewRealm if raised.administrator().is_none() => {
+                "no person here is an administrator, so no realm can be let in"
+            }
+            Self::LegacyRealm | Self::NewRealm => NO_TOOL,
+        }
+    }
+
+    /// The word for it on the command line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Retry => "retry",
+            Self::DeadLetter => "dead-letter",
+            Self::Calls => "calls",
+            Self::Refused => "refused",
+            Self::Unavailable => "unavailable",
+            Self::LegacyRealm => "legacy-realm",
+            Self::NewRealm => "new-realm",
+        }
+    }
+}
