@@ -80,6 +80,8 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_dead_letters_what_it_gives_up`: appended to the dead letters exactly once, body and
     ///   application headers unchanged, with `x-dead-*` headers that name subject, consumer,
     ///   sequence, deliveries, reason and time. \[`DeadLetters`, else nothing is appended there]
+    /// - `consume_dead_letters_are_of_each_consumer`: two that give up the same message leave one each.
+    ///   \[`DeadLetters`]
     /// - `consume_dead_letters_what_is_terminated`: the same with the handler's reason in
     ///   `x-dead-error`. \[`DeadLetters`]
     /// - `consume_work_keeps_its_order`: a work queue of one claim at a time delivers a message that

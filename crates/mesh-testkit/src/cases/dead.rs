@@ -10,6 +10,7 @@ use crate::suite::{Case, Failure, Stage, Verdict, case, ensure, ensure_eq};
 pub(super) const CASES: &[Case] = &[
     case!(consume_gives_up_after_the_last_attempt),
     case!(consume_dead_letters_what_it_gives_up, DeadLetters, else dead_letters_stay_empty),
+    case!(consume_dead_letters_are_of_each_consumer, DeadLetters),
     case!(consume_dead_letters_what_is_terminated, DeadLetters),
 ];
 
@@ -149,6 +150,22 @@ async fn consume_dead_letters_what_it_gives_up(stage: &Stage<'_>) -> Verdict {
     desk.expect_dead(stage, &mut dead, expected).await?;
     if stage.has(Capability::ClaimTimeout) {
         desk.silence_is_buried(stage, &mut reading, &mut dead).await?;
+    }
+    desk.expect_no_more_dead(&mut dead).await
+}
+
+async fn consume_dead_letters_are_of_each_consumer(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    let (_controller, mut dead) = desk.controllers(StreamName::EventsDead).await?;
+    desk.append(poison("poison")).await?;
+    for module in ["mail", "crm"] {
+        let (_module, mut reading) = desk.reader(module).await?;
+        desk.terminate(&mut reading, "poison", "no use").await?;
+        let hearing = desk.scene.hear(&mut dead);
+        let letter = desk.scene.passing("a dead letter", hearing).await??;
+        let of = letter.message().headers().value("x-dead-consumer").map(decode_header);
+        ensure_eq!(of, Some(format!("n1_{module}").into()), "x-dead-consumer");
+        desk.ack(letter).await?;
     }
     desk.expect_no_more_dead(&mut dead).await
 }

@@ -55,6 +55,8 @@ pub(super) const BREACHES: &[Breach] = &[
     ("consume_dead_letters_what_it_gives_up", "buries without its headers"),
     ("consume_dead_letters_what_it_gives_up", "buries with forged headers"),
     ("consume_dead_letters_what_it_gives_up", "never gives up"),
+    ("consume_dead_letters_are_of_each_consumer", "buries once for all"),
+    ("consume_dead_letters_are_of_each_consumer", "buries twice"),
     ("consume_dead_letters_what_is_terminated", "gives no reason"),
     ("consume_dead_letters_what_is_terminated", "buries twice"),
     ("consume_work_keeps_its_order", "lets work overtake"),

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mesh_core::message::{HeaderValue, Headers, Message, names};
+use mesh_core::message::{HeaderValue, Headers, Message, PublishId, names};
 use mesh_core::port::{AppendOptions, ConsumerRef, DeliveryInfo};
 use mesh_core::subject::Subject;
 use mesh_core::time::Timestamp;
@@ -277,7 +277,10 @@ impl State {
         let letter = Message::new(subject, original.payload().clone()).with_headers(headers);
         let times = if self.breaks("buries twice") { 2 } else { 1 };
         for _ in 0..times {
-            self.append(letter.clone(), &AppendOptions::default()).unwrap();
+            let known = self.breaks("buries once for all");
+            let id = known.then(|| PublishId::new(format!("dead.{sequence}")).unwrap());
+            let options = AppendOptions { id, ..AppendOptions::default() };
+            self.append(letter.clone(), &options).unwrap();
         }
     }
 }
