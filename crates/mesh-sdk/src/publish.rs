@@ -106,6 +106,7 @@ impl Broker {
         let clock = self.0.connection.clock();
         let deadline = clock.monotonic().saturating_add(self.0.settings.publish_timeout);
         let mut attempt = 0;
+        let mut unsure: Option<TransportError> = None;
         loop {
             attempt += 1;
             let left = deadline.saturating_sub(clock.monotonic()).min(ATTEMPT);
@@ -116,13 +117,21 @@ impl Broker {
                     return Err(PublishError::IdTaken { id: id.to_string() });
                 }
                 Ok(appended) => return Ok(appended),
-                Err(error) if !worth_another_try(&error) => return Err(error.into()),
+                Err(error) if !worth_another_try(&error) => {
+                    // An earlier try may have stored it all the same: then that is what is known.
+                    return Err(match unsure {
+                        Some(unsure) => unsure.caused_by(error),
+                        None => error,
+                    }
+                    .into());
+                }
                 Err(error) => {
                     let pause = pause(attempt);
                     if clock.monotonic().saturating_add(pause) >= deadline {
                         return Err(error.into());
                     }
                     clock.sleep(pause).await;
+                    unsure = Some(error);
                 }
             }
         }

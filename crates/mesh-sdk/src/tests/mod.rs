@@ -1,6 +1,7 @@
 mod bounds;
 mod close;
 mod events;
+mod retries;
 mod tools;
 mod verify;
 
