@@ -38,7 +38,11 @@ impl Place {
 
     fn check(&self, operation: Operation) -> Result<(), TransportError> {
         self.link.check_open(operation)?;
-        self.link.access.settle(&self.seat.consumer, operation)
+        // Whoever loses the right loses the seat as well, so a reader in its seat is not asked again.
+        match self.seat.over() {
+            None => Ok(()),
+            Some(_) => self.link.access.settle(&self.seat.consumer, operation),
+        }
     }
 }
 

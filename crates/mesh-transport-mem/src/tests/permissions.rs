@@ -1,5 +1,5 @@
 use mesh_core::permissions::{ModuleGrants, Rules};
-use mesh_core::port::{ErrorKind, Reason, ReceiveError};
+use mesh_core::port::{ErrorKind, Reason, ReceiveError, TransportError};
 
 use super::*;
 
@@ -117,19 +117,27 @@ async fn what_is_denied_within_a_filter_is_not_heard() {
 
 #[tokio::test]
 async fn what_was_held_is_not_settled_once_the_right_is_gone() {
-    let bed = Bed::new().await;
-    let audit = scoped(&bed, "audit");
-    let mut deliveries = bed.read(&audit, "n1_audit").await;
-    for body in ["a", "b", "c"] {
-        bed.emit(body).await;
+    for leaves_before in [false, true] {
+        let bed = Bed::new().await;
+        let audit = scoped(&bed, "audit");
+        let mut reading = Some(bed.read(&audit, "n1_audit").await);
+        let mut held = Vec::new();
+        for body in ["a", "b", "c"] {
+            bed.emit(body).await;
+            held.push(next(reading.as_mut().unwrap()).await);
+        }
+        if leaves_before {
+            reading = None;
+        }
+        bed.broker.set_permissions(&module("audit"), &Permissions::default());
+        let denied = |result: Result<(), TransportError>| {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Denied);
+        };
+        denied(held[0].progress().await);
+        denied(held.remove(0).ack().await);
+        denied(held.remove(0).terminate(Reason::new("no use")).await);
+        denied(held.remove(0).nak(None).await);
+        assert_eq!((bed.owed("n1_audit").await, bed.dead().await), (3, 0));
+        drop(reading);
     }
-    let (first, second, third) =
-        (next(&mut deliveries).await, next(&mut deliveries).await, next(&mut deliveries).await);
-    bed.broker.set_permissions(&module("audit"), &Permissions::default());
-    assert_eq!(first.progress().await.unwrap_err().kind(), ErrorKind::Denied);
-    assert_eq!(first.ack().await.unwrap_err().kind(), ErrorKind::Denied);
-    let refused = second.terminate(Reason::new("no use")).await;
-    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Denied);
-    assert_eq!(third.nak(None).await.unwrap_err().kind(), ErrorKind::Denied);
-    assert_eq!((bed.owed("n1_audit").await, bed.dead().await), (3, 0));
 }
