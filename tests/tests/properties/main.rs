@@ -1,6 +1,5 @@
 //! Properties of the core over whatever the strategies of `mesh-testkit` make, and the durable broker
 //! in the process beside the model.
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 #![expect(unreachable_pub, reason = "a test")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

@@ -31,7 +31,11 @@ async fn a_file_that_cannot_be_read_is_named_and_read_no_further_than_its_limit(
         let error = run(Some(file.as_ref()), None, &mut Vec::new()).await.unwrap_err();
         error.to_string()
     };
-    assert!(refused(".").await.starts_with(".: "), "a folder");
+    let folder = refused("src").await;
+    assert!(folder.contains("src: "), "{folder}");
     #[cfg(unix)]
-    assert!(refused("/dev/zero").await.starts_with("/dev/zero: more than 1048576 bytes long"));
+    {
+        let endless = refused("/dev/zero").await;
+        assert!(endless.contains("/dev/zero: more than 1048576 bytes long"), "{endless}");
+    }
 }

@@ -172,7 +172,7 @@ pub fn module_manifest() -> impl Strategy<Value = TomlText<ModuleManifest>> {
         let draft = Draft {
             emits: events.0.into_iter().filter(fits).collect(),
             consumes: Vec::from_iter(events.1),
-            calls: Vec::from_iter(calls),
+            calls: calls.into_iter().filter(|tool| tool.module != name).collect(),
             tools,
             provides: provides.collect(),
             requires: requires.collect(),

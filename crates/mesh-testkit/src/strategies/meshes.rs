@@ -124,7 +124,8 @@ impl There {
             version: "1.0.0".to_owned(),
             emits: emits.iter().cloned().collect(),
             consumes: Vec::from_iter(consumes),
-            calls: self.chosen_tools(calls),
+            // A module that calls its own tool is refused.
+            calls: self.chosen_tools(calls).into_iter().filter(|t| t.module != *name).collect(),
             tools: tools.clone(),
             provides: provides.iter().map(|name| (name.clone(), fields())).collect(),
             requires: self.requirements(requires),
