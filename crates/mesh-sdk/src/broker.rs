@@ -1,10 +1,11 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{EventPattern, ModuleManifest};
-use mesh_core::name::{ModuleName, NodeName};
+use mesh_core::name::{ModuleName, NodeName, ToolName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
@@ -42,6 +43,8 @@ pub(crate) struct Inner {
     pub(crate) handled: Arc<dyn HandledStore>,
     /// Reads the module's consumer from the first `subscribe` on.
     pub(crate) dispatcher: tokio::sync::OnceCell<Arc<Dispatcher>>,
+    /// The tools that it serves.
+    pub(crate) serving: Mutex<BTreeSet<ToolName>>,
     /// Nothing once it was closed.
     pub(crate) workers: Mutex<Option<Vec<Workers>>>,
 }
@@ -172,6 +175,7 @@ impl BrokerBuilder {
             connection: self.connection,
             settings: self.settings,
             dispatcher: tokio::sync::OnceCell::new(),
+            serving: Mutex::default(),
             workers: Mutex::new(Some(Vec::new())),
         }))
     }

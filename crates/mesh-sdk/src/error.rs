@@ -2,7 +2,7 @@ use std::convert::Infallible;
 
 use mesh_core::json::{EmitError, JsonError};
 use mesh_core::message::{HeaderError, PublishIdError};
-use mesh_core::name::NameError;
+use mesh_core::name::{NameError, ToolName};
 use mesh_core::port::{ErrorKind, TransportError};
 use mesh_core::subject::{Filter, SubjectError};
 use mesh_core::tool::ToolFailure;
@@ -71,6 +71,12 @@ pub enum SubscribeError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandleError {
+    /// This broker serves it already, with another handler.
+    #[error("{tool} is served by this broker already")]
+    AlreadyServed {
+        /// The tool.
+        tool: ToolName,
+    },
     /// The tool's name is none.
     #[error(transparent)]
     Name(#[from] NameError),

@@ -11,7 +11,7 @@ use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Headers, names};
 use mesh_core::name::ToolName;
 use mesh_core::port::{Call, Operation, Reason, ServeOptions};
-use mesh_core::subject::Filter;
+use mesh_core::subject::{Filter, Subject};
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
 use serde::Serialize;
@@ -29,14 +29,15 @@ impl Broker {
     /// Answers for a tool of this module, sharing its calls with every other process that serves it.
     ///
     /// What the handler gives is the answer; a [`ToolFailure`], a panic or an output that is no
-    /// JSON or too large is answered as a failure, so the caller always hears something. A call without a proper
-    /// reply address never reaches the handler. The manifest's `input`, `output` and `timeout` are not
+    /// JSON or too large is answered as a failure, so the caller always hears something. A call
+    /// without a proper reply address never reaches the handler. The manifest's `input`, `output` and `timeout` are not
     /// enforced: the handler checks what it is given.
     ///
     /// The tool is served until the broker is closed or its last clone is dropped.
     ///
     /// # Errors
-    /// [`HandleError`]; `Denied` where the manifest has no such tool.
+    /// [`HandleError`]; `Denied` where the manifest has no such tool. A second handler of one tool is
+    /// refused: both would get some of the calls.
     pub async fn handle<N, F, W, O>(&self, tool: N, handler: F) -> Result<(), HandleError>
     where
         N: TryInto<ToolName>,
@@ -49,6 +50,22 @@ impl Broker {
         let (_, module) = self.module()?;
         let subject =
             MeshSubject::Tool { module: module.clone(), tool: tool.clone() }.to_subject()?;
+        if !self.0.serving.lock().insert(tool.clone()) {
+            return Err(HandleError::AlreadyServed { tool });
+        }
+        let serving = self.serve(subject, handler).await;
+        if serving.is_err() {
+            self.0.serving.lock().remove(&tool);
+        }
+        serving
+    }
+
+    async fn serve<F, W, O>(&self, subject: Subject, handler: F) -> Result<(), HandleError>
+    where
+        F: Fn(ToolCall) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<O, ToolFailure>> + Send + 'static,
+        O: Serialize + Send + Sync,
+    {
         let calls = self
             .0
             .connection

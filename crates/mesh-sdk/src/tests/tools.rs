@@ -139,3 +139,17 @@ async fn a_panic_before_a_handler_gives_its_future_is_an_answer() {
         other => panic!("{other:?}"),
     }
 }
+
+#[tokio::test]
+async fn a_second_handler_of_one_tool_is_refused_and_the_first_goes_on() {
+    let bed = Bed::new().await;
+    let (mail, _notes) = serving(&bed).await;
+    let again = mail.handle("send", |_| async { Ok(1) }).await.unwrap_err();
+    assert!(matches!(again, crate::HandleError::AlreadyServed { .. }), "{again}");
+    let answer = ask(&bed.audit().build(), "it").await.unwrap();
+    assert_eq!(answer, json!({"done": {"do": "it"}}));
+    for _ in 0..2 {
+        let denied = mail.handle("steal", |_| async { Ok(()) }).await.unwrap_err();
+        assert!(denied.to_string().contains("denied"), "not taken for served: {denied}");
+    }
+}
