@@ -1,1 +1,1 @@
-//! Placeholder while the workspace is laid out.
+//! Examples, one idea each, in `examples/`; there is nothing here.
