@@ -1,0 +1,1 @@
+//! The TLS trust of mesh: a certificate pinned by its fingerprint.

@@ -1,0 +1,1 @@
+//! NATS behind the ports of mesh.
