@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use crate::subject::Subject;
 
-pub use check::MessageProblem;
+pub use check::{MessageProblem, is_reserved};
 pub(crate) use check::belongs_to_broker;
 pub use header::{HeaderError, HeaderName, HeaderProblem, HeaderValue, names};
 pub use headers::Headers;
