@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{ConsumerRef, ErrorKind, Operation, QueueGroup, TransportError};
+use mesh_core::port::{ErrorKind, Operation, QueueGroup, TransportError};
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{AckAddress, DeliverySubject};
+use mesh_core::topology::{AckAddress, ConsumerRef, DeliverySubject};
 
 /// What a connection may do now.
 #[derive(Debug)]

@@ -5,12 +5,10 @@ use std::sync::{Arc, Weak};
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{
-    Appended, Capabilities, Clock, ConsumerRef, ErrorKind, Operation, TransportError,
-};
+use mesh_core::port::{Appended, Capabilities, Clock, ErrorKind, Operation, TransportError};
 use mesh_core::subject::Subject;
 use mesh_core::time::Timestamp;
-use mesh_core::topology::StreamName;
+use mesh_core::topology::{ConsumerRef, StreamName};
 use parking_lot::{Mutex, RwLock};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};

@@ -5,7 +5,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::select;
-use mesh_core::port::{Clock, ConsumerRef};
+use mesh_core::port::Clock;
+use mesh_core::topology::ConsumerRef;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;

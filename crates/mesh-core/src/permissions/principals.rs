@@ -8,10 +8,12 @@ use crate::name::{
     ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId,
     ToolName,
 };
-use crate::port::{ConsumerRef, QueueGroup};
+use crate::port::QueueGroup;
 use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL, is_reserved_tool};
 use crate::subject::{Filter, SubjectError};
-use crate::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName};
+use crate::topology::{
+    AckAddress, ConsumerRef, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName,
+};
 
 /// What a module's manifest says that its account follows from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

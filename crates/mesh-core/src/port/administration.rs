@@ -2,11 +2,11 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use super::{ConsumerRef, TransportError};
+use super::TransportError;
 use crate::message::Message;
 use crate::subject::Subject;
 use crate::time::Timestamp;
-use crate::topology::{StreamName, Topology};
+use crate::topology::{ConsumerRef, StreamName, Topology};
 
 /// The controller's side of a broker. Nobody else has it.
 #[async_trait]

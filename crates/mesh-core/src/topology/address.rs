@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use super::{MeshSubject, StreamName};
+use super::{ConsumerRef, MeshSubject, StreamName};
 use crate::identity::Principal;
 use crate::identity::Responder;
 use crate::name::ConsumerName;
-use crate::port::ConsumerRef;
 use crate::provision::is_reserved_tool;
 use crate::subject::{Filter, Subject};
 

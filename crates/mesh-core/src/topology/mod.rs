@@ -31,7 +31,7 @@ mod tests;
 pub use address::{AckAddress, AddressError, DeliverySubject, Inbox, ReplyAddress};
 pub use amqp::{AmqpExchange, AmqpRoute};
 pub use amqp_queue::{AmqpQueue, AmqpQueueKind};
-pub use consumer::{ConsumerRules, ConsumerSpec, DeliverFrom};
+pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
 pub use mesh::Topology;
 pub use mesh_subject::{MeshSubject, MeshSubjectError};
 pub use stream::{Retention, StreamSpec};

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mesh_core::port::{
-    Administration, ConsumerRef, ConsumerState, Drift, DriftMode, ErrorKind, Operation, Position,
-    Stored, StreamState, TransportError,
+    Administration, ConsumerState, Drift, DriftMode, ErrorKind, Operation, Position, Stored,
+    StreamState, TransportError,
 };
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
 use super::Port;
 use crate::stream::{Stream, assert, check};

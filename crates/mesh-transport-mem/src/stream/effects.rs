@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use mesh_core::dead_letter::DeadReason;
 use mesh_core::message::Message;
-use mesh_core::port::{ConsumerRef, Reason};
+use mesh_core::port::Reason;
+use mesh_core::topology::ConsumerRef;
 use smallvec::SmallVec;
 
 /// What a change of a stream asks for, to be done once its lock is free.
