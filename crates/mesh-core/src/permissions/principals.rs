@@ -13,6 +13,7 @@ use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL, is_reserved_tool};
 use crate::subject::{Filter, SubjectError};
 use crate::topology::{
     AckAddress, ConsumerRef, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName,
+    api_filter,
 };
 
 /// What a module's manifest says that its account follows from.
@@ -184,7 +185,6 @@ impl Permissions {
             "mesh.build.request",
             "mesh.events.dead",
             "mesh.replay.>",
-            "$JS.API.>",
             "mesh.tools.*.provision_grant",
             "mesh.tools.*.provision_withdraw",
             "_INBOX.host.*.controller.>",
@@ -193,6 +193,7 @@ impl Permissions {
         ]
         .map(fixed)
         .into();
+        publish.push(api_filter());
         let mut subscribe = vec![
             Rule::from(fixed("mesh.control.*.alive")),
             Rule::from(fixed("_INBOX.controller.>")),

@@ -181,6 +181,13 @@ impl DeliverySubject {
     }
 }
 
+/// Everything that the server's own API listens to: what the controller alone may publish, and what
+/// [`Administration`](crate::port::Administration) takes (protocol §4).
+#[must_use]
+pub fn api_filter() -> Filter {
+    Filter::from_checked("$JS.API.>".to_owned())
+}
+
 /// Where a delivery is acknowledged, in either of the server's two forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -28,7 +28,7 @@ mod stream_name;
 #[cfg(test)]
 mod tests;
 
-pub use address::{AckAddress, AddressError, DeliverySubject, Inbox, ReplyAddress};
+pub use address::{AckAddress, AddressError, DeliverySubject, Inbox, ReplyAddress, api_filter};
 pub use amqp::{AmqpExchange, AmqpRoute};
 pub use amqp_queue::{AmqpQueue, AmqpQueueKind};
 pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
