@@ -23,6 +23,8 @@ pub(crate) struct Effects {
 #[derive(Debug)]
 pub(crate) struct Burial {
     pub(crate) consumer: ConsumerRef,
+    /// Which consumer of its name: it may be retired and made again meanwhile.
+    pub(crate) instance: u64,
     pub(crate) sequence: u64,
     pub(crate) deliveries: u32,
     /// Nothing where the stream has let it go.
