@@ -5,6 +5,7 @@ mod lifecycle;
 mod live;
 mod permissions;
 mod requests;
+mod runtimes;
 mod stress;
 
 use std::future::Future;
