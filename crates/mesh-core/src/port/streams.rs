@@ -2,9 +2,9 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use super::{AppendOptions, ConsumeOptions, ConsumerRef, Delivery, Incoming, TransportError};
+use super::{AppendOptions, ConsumeOptions, Delivery, Incoming, TransportError};
 use crate::message::Message;
-use crate::topology::StreamName;
+use crate::topology::{ConsumerRef, StreamName};
 
 /// What a durable consumer is given, to be settled one by one.
 pub type Deliveries = Incoming<Delivery>;

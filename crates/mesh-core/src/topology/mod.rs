@@ -30,10 +30,10 @@ mod stream_name;
 mod tests;
 
 pub use ack::{AckAddress, AckNumbers, AckPrefix};
-pub use address::{AddressError, DeliverySubject, Inbox, ReplyAddress};
+pub use address::{AddressError, DeliverySubject, Inbox, ReplyAddress, api_filter};
 pub use amqp::{AmqpExchange, AmqpRoute};
 pub use amqp_queue::{AmqpQueue, AmqpQueueKind};
-pub use consumer::{ConsumerRules, ConsumerSpec, DeliverFrom};
+pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
 pub use mesh::Topology;
 pub use mesh_subject::{MeshSubject, MeshSubjectError};
 pub use stream::{Retention, StreamSpec};

@@ -7,12 +7,11 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{
-    Appended, Capability, CloseReport, Connection, ConsumeOptions, ConsumerRef, Deliveries,
-    ErrorKind, Incoming, PublishOptions, ReceiveError, SubscribeOptions, Subscription,
-    TransportError,
+    Appended, Capability, CloseReport, Connection, ConsumeOptions, Deliveries, ErrorKind, Incoming,
+    PublishOptions, ReceiveError, SubscribeOptions, Subscription, TransportError,
 };
 use mesh_core::subject::Filter;
-use mesh_core::topology::{ConsumerRules, Topology};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, Topology};
 
 use super::{Bed, Failure, ensure, ensure_eq, located};
 use crate::fixtures::{controller, message, module};

@@ -2,10 +2,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mesh_core::message::{HeaderValue, Headers, Message, PublishId, names};
-use mesh_core::port::{AppendOptions, ConsumerRef, DeliveryInfo};
+use mesh_core::port::{AppendOptions, DeliveryInfo};
 use mesh_core::subject::Subject;
 use mesh_core::time::Timestamp;
-use mesh_core::topology::{ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName};
+use mesh_core::topology::{
+    ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName,
+};
 
 use super::state::State;
 

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use futures_util::stream;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    AppendOptions, Appended, Capability, ConsumeOptions, ConsumerRef, Deliveries, Delivery,
-    ErrorKind, Operation, QueueGroup, ReceiveError, RefusalReason, Settlement, Streams,
-    TransportError, Verdict,
+    AppendOptions, Appended, Capability, ConsumeOptions, Deliveries, Delivery, ErrorKind,
+    Operation, QueueGroup, ReceiveError, RefusalReason, Settlement, Streams, TransportError,
+    Verdict,
 };
-use mesh_core::topology::{ConsumerRules, DeliverySubject, Retention};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, DeliverySubject, Retention};
 
 use super::Broker;
 use super::consumer::Reader;

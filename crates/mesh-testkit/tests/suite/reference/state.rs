@@ -5,10 +5,10 @@ use std::time::Duration;
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Rules;
-use mesh_core::port::{ConsumerRef, QueueGroup};
+use mesh_core::port::QueueGroup;
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::time::Timestamp;
-use mesh_core::topology::StreamName;
+use mesh_core::topology::{ConsumerRef, StreamName};
 
 use super::consumer::Consumer;
 use super::durable::Settled;
