@@ -31,14 +31,15 @@ pub(crate) fn message_in(message: async_nats::Message, with_reply: bool) -> Opti
         _ => None,
     };
     let headers = match message.headers {
-        Some(map) => headers_in(&map)?,
+        Some(map) => headers_in(&map),
         None => Headers::default(),
     };
     Some(MessageParts { subject, reply, headers, payload: message.payload }.into())
 }
 
-/// Headers that arrived, without the broker's. The library keeps no order.
-fn headers_in(map: &HeaderMap) -> Option<Headers> {
+/// Headers that arrived, without the broker's, and without those that no header of the ports can be: a
+/// stranger's header must not keep a message from being read. The library keeps no order.
+fn headers_in(map: &HeaderMap) -> Headers {
     let mut headers = Headers::default();
     for (name, values) in map.iter() {
         let text: &str = name.as_ref();
@@ -46,9 +47,14 @@ fn headers_in(map: &HeaderMap) -> Option<Headers> {
             continue;
         }
         for value in values {
-            let name = HeaderName::new(Cow::Owned(text.to_owned())).ok()?;
-            headers.append(name, HeaderValue::new(Cow::Owned(value.as_str().to_owned())).ok()?);
+            let name = HeaderName::new(Cow::Owned(text.to_owned()));
+            match (name, HeaderValue::new(Cow::Owned(value.as_str().to_owned()))) {
+                (Ok(name), Ok(value)) => headers.append(name, value),
+                (Err(error), _) | (_, Err(error)) => {
+                    tracing::debug!(%error, "a header was passed over");
+                }
+            }
         }
     }
-    Some(headers)
+    headers
 }

@@ -20,6 +20,8 @@ mod queue;
 mod request;
 mod session;
 mod supervise;
+mod target;
 
-pub use connect::{CredentialSource, connect, connect_insecure_loopback};
+pub use connect::{Source, connect};
 pub use options::{NatsOptions, OptionsError};
+pub use target::{Target, TargetError};

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::consume::Reading;
-use crate::options::NatsOptions;
+use crate::NatsOptions;
 use crate::session::{Counters, Session};
 
 /// How the connection is, for its calls.

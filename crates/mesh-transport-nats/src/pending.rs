@@ -66,7 +66,7 @@ struct State {
     probes: VecDeque<u64>,
     waiting: VecDeque<Waiting>,
     /// Subjects that were answered in this session: nothing is to be learnt from a probe.
-    known: HashSet<Subject>,
+    known: HashSet<Box<str>>,
     unclaimed: u64,
     ended: Option<TransportError>,
 }
@@ -119,14 +119,14 @@ impl Pending {
 
     /// Whether the server is known to let this session publish there.
     pub(crate) fn knows(&self, subject: &Subject) -> bool {
-        self.state.lock().known.contains(subject)
+        self.state.lock().known.contains(subject.as_str())
     }
 
     /// Says that the server let this session publish there.
     pub(crate) fn learn(&self, subject: &Subject) {
         let mut state = self.state.lock();
-        if state.known.len() < KNOWN && !state.known.contains(subject) {
-            state.known.insert(subject.clone());
+        if state.known.len() < KNOWN && !state.known.contains(subject.as_str()) {
+            state.known.insert(subject.as_str().into());
         }
     }
 
@@ -174,21 +174,21 @@ impl Pending {
         let oldest = {
             let fits = |entry: &Entry| match denial {
                 Denial::Publish(subject) => {
-                    entry.kind == Kind::Publish && entry.subject.as_str() == *subject
+                    entry.kind == Kind::Publish && entry.subject.as_str() == subject.as_ref()
                 }
                 Denial::Reply(reply) => {
                     entry.kind == Kind::Publish
-                        && entry.reply.as_ref().is_some_and(|own| own.as_str() == *reply)
+                        && entry.reply.as_ref().is_some_and(|own| own.as_str() == reply.as_ref())
                 }
                 Denial::Subscription { subject, .. } => {
-                    entry.kind == Kind::Subscribe && entry.subject.as_str() == *subject
+                    entry.kind == Kind::Subscribe && entry.subject.as_str() == subject.as_ref()
                 }
             };
             let fitting = state.entries.iter().filter(|(_, entry)| fits(entry));
             fitting.min_by_key(|(_, entry)| entry.order).map(|(key, _)| *key)
         };
         if let Denial::Publish(subject) = denial {
-            state.known.retain(|known| known.as_str() != *subject);
+            state.known.retain(|known| known.as_ref() != subject.as_ref());
         }
         let Some(entry) = oldest.and_then(|key| state.entries.remove(&key)) else { return false };
         let _ = entry.sender.send(Outcome::Denied(words.to_owned()));
@@ -220,6 +220,11 @@ impl Pending {
         for (_, entry) in state.entries.drain() {
             let _ = entry.sender.send(Outcome::Lost(error.clone()));
         }
+    }
+
+    /// How many publishes wait to be handled.
+    pub(crate) fn publishing(&self) -> usize {
+        self.state.lock().waiting.iter().filter(|waiting| waiting.key.is_some()).count()
     }
 
     /// How many operations wait.

@@ -68,7 +68,7 @@ pub(crate) async fn to_somebody(
         session
             .operate(echoing, due, || async {
                 let published = session.client.publish(echo.clone(), empty).await;
-                published.map_err(|e| error::publish(operation, &echo, e))
+                published.map_err(|e| error::publish_error(e, operation, &echo))
             })
             .await
     };
@@ -125,11 +125,14 @@ pub(crate) async fn hand_over(
             client.publish_with_reply_and_headers(subject_out, reply, headers, payload).await
         }
     };
-    sent.map_err(|e| error::publish(operation, subject, e))
+    sent.map_err(|e| error::publish_error(e, operation, subject))
 }
 
 /// The error of an operation whose session ended under it.
 pub(crate) fn lost(operation: Operation, subject: &str, cause: TransportError) -> TransportError {
+    if cause.kind() == ErrorKind::Closed {
+        return crate::link::closed(operation).about(subject);
+    }
     disconnected(operation)
         .about(subject)
         .detail("the connection was lost before the server's answer")

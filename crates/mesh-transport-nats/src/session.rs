@@ -11,9 +11,9 @@ use mesh_core::topology::Inbox;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use crate::dial::{self, ServerFacts, Target};
-use crate::events::ServerWord;
-use crate::options::NatsOptions;
+use crate::dial::{self, ServerFacts};
+use crate::events::Notice;
+use crate::{NatsOptions, Target};
 use crate::pending::{Key, Kind, Outcome, Pending};
 use crate::error;
 
@@ -89,6 +89,12 @@ impl Session {
             unproven: Arc::new(Semaphore::new(UNPROVEN)),
             lost,
             late: counters.late.clone(),
+        });
+        let mut gone = dialled.lost;
+        let ended = Arc::clone(&session);
+        tokio::spawn(async move {
+            gone.wait().await;
+            ended.abandon();
         });
         tokio::spawn(session.clone().send_probes());
         let deadline = Instant::now() + options.connect_timeout;
@@ -178,7 +184,7 @@ impl Session {
                     }
                     None => self.client.subscribe(subject.clone()).await,
                 };
-                subscriber = Some(subscribed.map_err(|e| error::subscribe(operation, filter, e))?);
+                subscriber = Some(subscribed.map_err(|e| error::subscribe_error(e, operation, filter))?);
                 Ok(())
             })
             .await?;
@@ -208,7 +214,7 @@ impl Session {
     async fn probe(&self) -> Result<(), TransportError> {
         let probe = self.pending.probing();
         let sent = self.client.subscribe(self.probe.clone()).await;
-        sent.map_err(|e| error::subscribe(Operation::Flush, &self.probe, e))?;
+        sent.map_err(|e| error::subscribe_error(e, Operation::Flush, &self.probe))?;
         probe.handed_over();
         Ok(())
     }
@@ -251,9 +257,9 @@ fn on_event(
     lost: &watch::Sender<bool>,
 ) {
     match event {
-        Event::ServerError(ServerError::Other(words)) => match ServerWord::parse(words) {
-            ServerWord::InvalidSubject => pending.probed(),
-            ServerWord::Denied(denial) => {
+        Event::ServerError(ServerError::Other(words)) => match Notice::parse(words) {
+            Notice::InvalidSubject => pending.probed(),
+            Notice::Denied(denial) => {
                 if !pending.refused(&denial, words) {
                     counters.unattributed.fetch_add(1, Ordering::Relaxed);
                     tracing::warn!(%words, "the server refused what was permitted before");

@@ -7,12 +7,12 @@ use std::time::Duration;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use rand::Rng;
 
-use crate::CredentialSource;
+use crate::connect::Source;
 use crate::link::{Link, Phase};
 use crate::session::Session;
 
 /// Runs until the connection is closed.
-pub(crate) async fn supervise(link: Arc<Link>, source: CredentialSource, first: Arc<Session>) {
+pub(crate) async fn supervise(link: Arc<Link>, source: Source, first: Arc<Session>) {
     let mut session = first;
     let mut id = session.id;
     loop {
@@ -68,7 +68,7 @@ fn step(link: &Link, next: Phase) -> bool {
 
 async fn reopen(
     link: &Link,
-    source: &CredentialSource,
+    source: &Source,
     id: u64,
 ) -> Result<Arc<Session>, TransportError> {
     let target = source.target(&link.principal)?;

@@ -108,6 +108,13 @@ impl AckPrefix {
         Self(format!("{stream}.{consumer}."))
     }
 
+    /// An address of this consumer that belongs to no delivery: whoever may acknowledge may ask there
+    /// whether the consumer is.
+    #[must_use]
+    pub fn of_no_delivery(&self) -> Subject {
+        Subject::from_checked(format!("{ACK}{}1.0.0.0.0", self.0))
+    }
+
     /// What `address` says, if it is this consumer's, in either form.
     #[must_use]
     pub fn read(&self, address: &str) -> Option<AckNumbers> {

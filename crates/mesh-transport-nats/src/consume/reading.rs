@@ -15,7 +15,7 @@ use mesh_core::port::{
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::{
-    AckAddress, AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject,
+    AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject,
 };
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -66,21 +66,15 @@ pub(super) struct Held {
 
 impl Reading {
     pub(super) fn new(link: &Arc<Link>, consumer: ConsumerRef, options: ConsumeOptions) -> Self {
-        let nothing = AckAddress {
-            consumer: consumer.clone(),
-            delivered: 1,
-            stream_sequence: 0,
-            consumer_sequence: 0,
-            pending: 0,
-        };
+        let prefix = AckPrefix::of(&consumer);
         Self {
             id: link.next_id(),
             link: Arc::clone(link),
             rules: options.rules.unwrap_or_else(|| ConsumerRules::of(consumer.stream)),
             patterns: options.patterns,
             in_flight: options.in_flight.get(),
-            prefix: AckPrefix::of(&consumer),
-            nothing: Subject::from(nothing.to_subject(0).as_str()),
+            nothing: Subject::from(prefix.of_no_delivery().as_str()),
+            prefix,
             consumer,
             state: Mutex::default(),
         }
@@ -158,7 +152,7 @@ impl Reading {
             .operate(op, due, || async {
                 let verb = Bytes::from_static(settle::PROGRESS);
                 let sent = session.client.publish_with_reply(subject.clone(), reply, verb).await;
-                sent.map_err(|e| crate::error::publish(operation, subject, e))
+                sent.map_err(|e| crate::error::publish_error(e, operation, subject))
             })
             .await?;
         match outcome {

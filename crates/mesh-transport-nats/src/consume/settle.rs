@@ -125,5 +125,5 @@ pub(super) async fn say(
     verb: Bytes,
 ) -> Result<(), TransportError> {
     let said = session.client.publish(ack, verb).await;
-    said.map_err(|e| error::publish(operation, "an acknowledgement", e))
+    said.map_err(|e| error::publish_error(e, operation, "an acknowledgement"))
 }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use crate::link::{Link, Phase, Stage};
 
+pub(crate) use transport::malformed;
+
 /// One connection, as all its ports and arrivals hold it. When the last of them is dropped without
 /// `close`, the connection ends all the same; what it had not sent is lost, and that is logged.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use mesh_core::port::{
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::ReplyAddress;
 
-use super::{Owner, Port, transport};
+use super::{Owner, Port, malformed};
 use crate::live::{self, Place};
 use crate::{convert, link, publish, request};
 
@@ -69,7 +69,7 @@ fn admit(
 ) -> Result<Call, ReceiveError> {
     let subject = Subject::new(message.subject.as_str()).ok();
     let Some(message) = convert::message_in(message, true) else {
-        return Err(transport::malformed(subject));
+        return Err(malformed(subject));
     };
     let refused = |reason| ReceiveError::Refused { subject: message.subject().clone(), reason };
     let Some(reply) = message.reply() else {

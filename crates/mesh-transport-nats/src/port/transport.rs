@@ -91,14 +91,9 @@ impl Transport for Port {
 }
 
 /// The word about a message that the ports can't represent.
-pub(super) fn malformed(subject: Option<Subject>) -> ReceiveError {
+pub(crate) fn malformed(subject: Option<Subject>) -> ReceiveError {
     match subject {
         Some(subject) => ReceiveError::Refused { subject, reason: RefusalReason::Malformed },
         None => ReceiveError::Lagged { lost: 1 },
     }
-}
-
-/// The error of a publish that nobody received.
-pub(crate) fn nobody(operation: Operation, subject: &Subject) -> TransportError {
-    TransportError::new(ErrorKind::NoResponders, operation).about(subject)
 }
