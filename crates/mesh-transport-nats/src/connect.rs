@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use mesh_clock::SystemClock;
 use mesh_core::identity::Principal;
-use mesh_core::port::{
-    Capabilities, Capability, Connection, ErrorKind, Operation, TransportError,
-};
+use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
 
 use crate::link::{self, Link};
@@ -38,8 +36,10 @@ impl Source {
         if target.principal() == principal {
             return Ok(target);
         }
-        Err(TransportError::new(ErrorKind::Invalid, Operation::Connect)
-            .detail(format!("the credential is now that of {}, not {principal}", target.principal())))
+        Err(TransportError::new(ErrorKind::Invalid, Operation::Connect).detail(format!(
+            "the credential is now that of {}, not {principal}",
+            target.principal()
+        )))
     }
 }
 
@@ -73,8 +73,7 @@ pub async fn connect(
     let counters = Counters::default();
     let inbox = Inbox::of(&principal);
     let session = Session::open(1, &target, &options, &inbox, &counters).await?;
-    let capabilities =
-        Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
+    let capabilities = Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
     let first = Arc::clone(&session);
     let link = Link::new(principal.clone(), options, capabilities, counters, first);
     tokio::spawn(supervise(Arc::clone(&link), source, session));
@@ -84,7 +83,7 @@ pub async fn connect(
             .with_streams(Arc::clone(&port) as _)
             .with_requests(Arc::clone(&port) as _);
     Ok(match principal {
-        Principal::Controller { .. } => connection,//.with_administration(port),
+        Principal::Controller { .. } => connection, //.with_administration(port),
         _ => connection,
     })
 }

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use async_nats::HeaderMap;
-use mesh_core::message::{
-    HeaderName, HeaderValue, Headers, Message, MessageParts, is_reserved,
-};
+use mesh_core::message::{HeaderName, HeaderValue, Headers, Message, MessageParts, is_reserved};
 use mesh_core::subject::Subject;
 
 /// The headers as the client library wants them, with these of the broker's own besides.

@@ -16,8 +16,8 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use crate::consume::Reading;
 use crate::NatsOptions;
+use crate::consume::Reading;
 use crate::session::{Counters, Session};
 
 /// How the connection is, for its calls.

@@ -60,8 +60,7 @@ pub(crate) async fn listen<T: Send + 'static>(
     link.placed(id, &session);
     let queue = Arc::new(Queue::new(buffer));
     let (reader, gone) = watch::channel(());
-    let task =
-        Pump { link: Arc::clone(link), id, place, queue: Arc::clone(&queue), admit, gone };
+    let task = Pump { link: Arc::clone(link), id, place, queue: Arc::clone(&queue), admit, gone };
     link.runtime.spawn(task.run(session, subscriber));
     Ok(Arrivals { queue, _owner: Arc::clone(owner), _reader: reader })
 }

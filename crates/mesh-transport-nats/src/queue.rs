@@ -25,8 +25,7 @@ struct Shared<T> {
 
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
-        let shared =
-            Shared { entries: VecDeque::new(), items: 0, lost: 0, end: None, waker: None };
+        let shared = Shared { entries: VecDeque::new(), items: 0, lost: 0, end: None, waker: None };
         Self { shared: Mutex::new(shared), capacity }
     }
 

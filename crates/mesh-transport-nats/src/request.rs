@@ -8,11 +8,11 @@ use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use tokio::time::Instant;
 
+use crate::convert;
 use crate::link::Link;
 use crate::pending::{Kind, Outcome};
 use crate::publish::{hand_over, lost};
 use crate::session::{Op, denied};
-use crate::convert;
 
 /// Asks and waits for the first answer.
 pub(crate) async fn ask(
@@ -36,8 +36,7 @@ pub(crate) async fn ask(
         Outcome::Answer(answer) => {
             session.pending.learn(&subject);
             if answer.status == Some(StatusCode::NO_RESPONDERS) {
-                return Err(TransportError::new(ErrorKind::NoResponders, operation)
-                    .about(&subject));
+                return Err(TransportError::new(ErrorKind::NoResponders, operation).about(&subject));
             }
             convert::message_in(*answer, false).ok_or_else(|| {
                 TransportError::new(ErrorKind::Broker, operation)

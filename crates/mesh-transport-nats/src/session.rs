@@ -1,8 +1,8 @@
 //! One connection of the client library, from its first word to its loss. It is never mended: the
 //! supervisor makes a new one, so nothing that was queued for one session is sent in the next.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use async_nats::{Client, Event, ServerError, Subject, Subscriber};
 use futures_util::StreamExt;
@@ -12,10 +12,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::dial::{self, ServerFacts};
-use crate::events::Notice;
-use crate::{NatsOptions, Target};
-use crate::pending::{Key, Kind, Outcome, Pending};
 use crate::error;
+use crate::events::Notice;
+use crate::pending::{Key, Kind, Outcome, Pending};
+use crate::{NatsOptions, Target};
 
 /// The most operations whose refusals may be on their way. The client's side channel holds 128 and
 /// drops beyond (protocol §4 allows 100).
@@ -33,6 +33,8 @@ pub(crate) struct Session {
     unproven: Arc<Semaphore>,
     lost: Arc<watch::Sender<bool>>,
     late: Arc<AtomicU64>,
+    /// Why answers can't be heard, where they can't.
+    deaf: OnceLock<TransportError>,
 }
 
 /// What the session does not keep for itself: counts over all sessions.
@@ -89,6 +91,7 @@ impl Session {
             unproven: Arc::new(Semaphore::new(UNPROVEN)),
             lost,
             late: counters.late.clone(),
+            deaf: OnceLock::new(),
         });
         let mut gone = dialled.lost;
         let ended = Arc::clone(&session);
@@ -101,12 +104,18 @@ impl Session {
         let filter = inbox.filter();
         let opened = session.listen(Operation::Connect, filter.as_str(), None, deadline).await;
         match opened {
-            Ok(answers) => tokio::spawn(session.clone().read_answers(answers)),
+            Ok(answers) => {
+                tokio::spawn(session.clone().read_answers(answers));
+            }
+            // Who may not hear answers can't ask, and may do the rest.
+            Err(error) if error.kind() == ErrorKind::Denied => {
+                let _ = session.deaf.set(error);
+            }
             Err(error) => {
                 session.pending.end(&error);
                 return Err(error);
             }
-        };
+        }
         Ok(session)
     }
 
@@ -138,6 +147,12 @@ impl Session {
         F: Future<Output = Result<(), TransportError>>,
     {
         let Op { operation, kind, subject, reply, answer } = op;
+        if let (Some(_), Some(deaf)) = (answer, self.deaf.get()) {
+            return Err(TransportError::new(ErrorKind::Denied, operation)
+                .about(subject.as_str())
+                .detail("this account may not hear answers")
+                .caused_by(deaf.clone()));
+        }
         let known = answer.is_some() && self.pending.knows(subject);
         let key = answer.unwrap_or_else(rand::random);
         let work = async {
@@ -184,7 +199,8 @@ impl Session {
                     }
                     None => self.client.subscribe(subject.clone()).await,
                 };
-                subscriber = Some(subscribed.map_err(|e| error::subscribe_error(e, operation, filter))?);
+                subscriber =
+                    Some(subscribed.map_err(|e| error::subscribe_error(e, operation, filter))?);
                 Ok(())
             })
             .await?;
@@ -250,12 +266,7 @@ impl Session {
     }
 }
 
-fn on_event(
-    event: &Event,
-    pending: &Pending,
-    counters: &Counters,
-    lost: &watch::Sender<bool>,
-) {
+fn on_event(event: &Event, pending: &Pending, counters: &Counters, lost: &watch::Sender<bool>) {
     match event {
         Event::ServerError(ServerError::Other(words)) => match Notice::parse(words) {
             Notice::InvalidSubject => pending.probed(),

@@ -66,11 +66,7 @@ fn step(link: &Link, next: Phase) -> bool {
     open
 }
 
-async fn reopen(
-    link: &Link,
-    source: &Source,
-    id: u64,
-) -> Result<Arc<Session>, TransportError> {
+async fn reopen(link: &Link, source: &Source, id: u64) -> Result<Arc<Session>, TransportError> {
     let target = source.target(&link.principal)?;
     Session::open(id, &target, &link.options, &link.inbox, &link.counters).await
 }
@@ -89,4 +85,3 @@ impl Link {
         let _ = phase.wait_for(|phase| matches!(phase, Phase::Closed)).await;
     }
 }
-

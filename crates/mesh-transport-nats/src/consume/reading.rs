@@ -14,9 +14,7 @@ use mesh_core::port::{
     TransportError,
 };
 use mesh_core::subject::Filter;
-use mesh_core::topology::{
-    AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject,
-};
+use mesh_core::topology::{AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -163,9 +161,7 @@ impl Reading {
                 session.pending.learn(subject);
                 Ok(Word::Here)
             }
-            Outcome::Denied(words) => {
-                Err(denied(operation, &self.consumer.to_string(), words))
-            }
+            Outcome::Denied(words) => Err(denied(operation, &self.consumer.to_string(), words)),
             Outcome::Lost(error) => Err(error),
         }
     }
@@ -212,8 +208,7 @@ impl Reading {
         state: &mut State,
     ) -> Result<Delivery, ReceiveError> {
         let subject = || mesh_core::subject::Subject::new(message.subject.as_str()).ok();
-        let numbers =
-            message.reply.as_ref().and_then(|reply| self.prefix.read(reply.as_str()));
+        let numbers = message.reply.as_ref().and_then(|reply| self.prefix.read(reply.as_str()));
         let (Some(numbers), Some(ack)) = (numbers, message.reply.clone()) else {
             return Err(match subject() {
                 Some(subject) => {
@@ -227,8 +222,7 @@ impl Reading {
         };
         let fits = |filter: &Filter| filter.matches(message.subject());
         if !self.patterns.is_empty() && !self.patterns.iter().any(fits) {
-            let (subject, reason) =
-                (message.subject().clone(), RefusalReason::UnexpectedSubject);
+            let (subject, reason) = (message.subject().clone(), RefusalReason::UnexpectedSubject);
             return Err(ReceiveError::Refused { subject, reason });
         }
         let info = DeliveryInfo {

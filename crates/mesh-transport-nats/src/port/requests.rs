@@ -54,8 +54,7 @@ impl Requests for Port {
             let owner = owner.upgrade()?;
             Some(admit(owner, message, &responder))
         });
-        let arrivals =
-            live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
+        let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
         Ok(Incoming::new(arrivals))
     }
 }

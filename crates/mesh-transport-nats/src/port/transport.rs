@@ -67,8 +67,7 @@ impl Transport for Port {
             let subject = Subject::new(message.subject.as_str()).ok();
             Some(convert::message_in(message, true).ok_or_else(|| malformed(subject)))
         });
-        let arrivals =
-            live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
+        let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
         Ok(Incoming::new(arrivals))
     }
 
