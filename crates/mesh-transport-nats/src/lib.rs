@@ -7,6 +7,7 @@ mod close;
 mod connect;
 mod consume;
 mod convert;
+mod dead_letters;
 mod dial;
 mod error;
 mod events;
@@ -23,5 +24,6 @@ mod supervise;
 mod target;
 
 pub use connect::{Source, connect};
+pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};
 pub use target::{Target, TargetError};

@@ -125,7 +125,7 @@ impl NatsConfig {
         if self.jetstream {
             _ = writeln!(
                 text,
-                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 1GB }}",
+                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 8GB }}",
                 quoted_path(&place.store)
             );
         }
