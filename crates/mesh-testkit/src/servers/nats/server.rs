@@ -183,6 +183,12 @@ impl NatsServer {
         self.signal(Signal::CONT)
     }
 
+    /// The name that it is to have: `mesh-test`, or in a cluster `n1` to `n3`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.site.name()
+    }
+
     /// Where clients reach it.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -235,6 +241,12 @@ impl NatsServer {
     #[must_use]
     pub fn fingerprint(&self) -> Option<String> {
         self.certificate().map(|pair| pair.fingerprint())
+    }
+
+    /// Whether clients may, or must, begin with the TLS handshake.
+    #[must_use]
+    pub fn handshake_first(&self) -> bool {
+        self.state.lock().config.shakes_first()
     }
 
     /// Its configuration, for tests that write it themselves and send their own signals.
