@@ -14,8 +14,8 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The next delivery to either while time passes, which must have this body.
-    async fn expect(&mut self, body: &str) -> Result<Delivery, Failure> {
+    /// The next delivery to either while time passes.
+    async fn next(&mut self) -> Result<Delivery, Failure> {
         let scene = &self.desk.scene;
         let [first, second] = &mut self.readers;
         let either = async {
@@ -24,19 +24,29 @@ impl Pair<'_> {
                 delivery = scene.hear(second) => delivery,
             }
         };
-        let delivery = scene.passing("a delivery", either).await??;
+        scene.passing("a delivery", either).await?
+    }
+
+    /// The same, which must have this body.
+    async fn expect(&mut self, body: &str) -> Result<Delivery, Failure> {
+        let delivery = self.next().await?;
         ensure_eq!(text(delivery.message()), body, "the next delivery");
         Ok(delivery)
     }
 
-    /// The next event, let run out by whoever had it first: that delivery, and the one after it.
-    async fn twice(&mut self, body: &str) -> Result<(Delivery, Delivery), Failure> {
-        self.desk.append_all(&[body]).await?;
-        let late = self.expect(body).await?;
-        ensure_eq!(late.info().attempt, 1, "attempt");
-        let again = self.expect(body).await?;
-        ensure_eq!(again.info().attempt, 2, "attempt");
-        Ok((late, again))
+    /// The next delivery of each of these, in any order, as this attempt.
+    async fn expect_both(
+        &mut self,
+        bodies: [&str; 2],
+        attempt: u32,
+    ) -> Result<[Delivery; 2], Failure> {
+        let mut both = [self.next().await?, self.next().await?];
+        both.sort_by_key(|delivery| text(delivery.message()));
+        for (delivery, body) in both.iter().zip(bodies) {
+            ensure_eq!(text(delivery.message()), body, "the next deliveries");
+            ensure_eq!(delivery.info().attempt, attempt, format!("attempt of {body}"));
+        }
+        Ok(both)
     }
 
     /// Acknowledges too late. Whether that is an error is the broker's affair.
@@ -52,25 +62,27 @@ async fn consume_late_acks_touch_nothing_else(stage: &Stage<'_>) -> Verdict {
     let (beside, second) = desk.reader("mail").await?;
     let mut pair = Pair { desk: &desk, readers: [first, second] };
 
-    // Before the other has settled it, while another message is out.
-    let (late, again) = pair.twice("1").await?;
-    desk.append_all(&["2"]).await?;
-    let other = pair.expect("2").await?;
+    desk.append_all(&["1", "2"]).await?;
+    let [late, later] = pair.expect_both(["1", "2"], 1).await?;
+    let [again, once_more] = pair.expect_both(["1", "2"], 2).await?;
+    desk.append_all(&["3"]).await?;
+    let other = pair.expect("3").await?;
+
+    // One before and one after who was given it since, while another message is out.
     pair.ack_late(late).await?;
-    desk.scene.flush(&mail).await?;
-    desk.scene.flush(&beside).await?;
+    desk.ack(once_more).await?;
+    pair.ack_late(later).await?;
+    for connection in [&mail, &beside] {
+        desk.scene.flush(connection).await?;
+    }
     desk.ack(again).await?;
     desk.nak(other, None).await?;
-    let other = pair.expect("2").await?;
+    let other = pair.expect("3").await?;
     ensure_eq!(other.info().attempt, 2, "attempt of what was not acknowledged");
     desk.ack(other).await?;
 
-    // After the other has.
-    let (late, again) = pair.twice("3").await?;
-    desk.ack(again).await?;
-    pair.ack_late(late).await?;
-
-    desk.scene.pass(desk.scene.span * 2).await;
+    // As long as any claim lasts, and a little more.
+    desk.scene.pass(desk.scene.span * 5 / 4).await;
     desk.append_all(&["sentinel"]).await?;
     let sentinel = pair.expect("sentinel").await?;
     desk.ack(sentinel).await?;

@@ -67,8 +67,8 @@ impl State {
         assert!(!self.breaks("panics at a late ack"), "it does panic");
         if self.breaks("takes a late ack for another's") {
             let consumer = self.consumers.get(of);
-            let owed = consumer.into_iter().flat_map(|consumer| consumer.owed.keys().copied());
-            if let Some(other) = owed.filter(|other| *other != sequence).next() {
+            let mut owed = consumer.into_iter().flat_map(|consumer| consumer.owed.keys().copied());
+            if let Some(other) = owed.find(|other| *other != sequence) {
                 self.forget(of, other);
             }
         }
