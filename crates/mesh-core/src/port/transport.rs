@@ -32,7 +32,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     ///
     /// - `publish_reaches_every_subscriber`: each live subscription that matches hears it once.
     /// - `publish_keeps_the_whole_message`: payload byte for byte (also empty), headers with their
-    ///   case and order, and the reply address.
+    ///   case, and the reply address. The order of headers means nothing, and is not kept by all.
     /// - `publish_keeps_the_order_of_one_publisher`: one task's messages arrive in its order.
     /// - `publish_without_subscribers_is_accepted`: nobody listening is no error.
     /// - `publish_requiring_a_receiver_needs_one`: with `require_receiver` and nobody there it is

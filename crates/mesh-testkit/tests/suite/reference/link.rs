@@ -191,11 +191,6 @@ impl Link {
             let lower = |name: HeaderName| HeaderName::new(name.as_str().to_ascii_lowercase());
             parts.headers = headers.map(|(name, value)| (lower(name).unwrap(), value)).collect();
         }
-        if self.breaks("sorts headers") {
-            let mut headers: Vec<_> = parts.headers.into_iter().collect();
-            headers.sort();
-            parts.headers = headers.into_iter().collect();
-        }
         parts.into()
     }
 }

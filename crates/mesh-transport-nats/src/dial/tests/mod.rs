@@ -1,0 +1,4 @@
+//! Dialling a server that does what a test needs.
+
+mod fake;
+mod login;

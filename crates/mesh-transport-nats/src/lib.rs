@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+mod administration;
+mod api;
+mod append;
+mod close;
+mod connect;
+mod consume;
+mod convert;
+mod dial;
+mod error;
+mod events;
+mod link;
+mod live;
+mod options;
+mod pending;
+mod port;
+mod publish;
+mod queue;
+mod request;
+mod session;
+mod supervise;
+mod target;
+
+pub use connect::{Source, connect};
+pub use options::{NatsOptions, OptionsError};
+pub use target::{Target, TargetError};

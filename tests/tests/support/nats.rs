@@ -1,0 +1,109 @@
+//! A private nats-server as a bed of the suite: a server for each case, a user for each account that
+//! a case dials as.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mesh_core::credential::{Login, Secret};
+use mesh_core::identity::Principal;
+use mesh_core::permissions::{Permissions, Rules};
+use mesh_core::port::{Capability, Connection, DriftMode, ErrorKind, Operation, TransportError};
+use mesh_core::topology::Topology;
+use mesh_testkit::fixtures::controller;
+use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
+use mesh_testkit::suite::{Bed, Harness, StartError};
+use mesh_transport_nats::{NatsOptions, Target, connect};
+use tokio::sync::Mutex;
+
+/// The user that may do everything.
+const OPEN: &str = "open";
+const PASSWORD: &str = "n0t-a-secret";
+
+pub struct Nats;
+
+#[async_trait]
+impl Harness for Nats {
+    fn promised(&self) -> Vec<Capability> {
+        Capability::ALL.into()
+    }
+
+    async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
+        let server = NatsServer::launch(config(&[])).await?;
+        let bed = Server { server, users: Mutex::default() };
+        let admin = bed.connect(controller(), None).await?;
+        if let Ok(a) = admin.administration() {
+            a.assert(topology, DriftMode::Report).await?;
+        }
+        admin.transport().close(self.patience()).await;
+        Ok(Arc::new(bed))
+    }
+}
+
+/// One account with JetStream, and these users beside the open one.
+fn config(users: &[(String, Permissions)]) -> NatsConfig {
+    let mut text = format!("{{ user: {OPEN}, password: \"{PASSWORD}\" }}\n");
+    for (user, permissions) in users {
+        let (publish, subscribe) = (rules(&permissions.publish), rules(&permissions.subscribe));
+        let _ = writeln!(
+            text,
+            "{{ user: \"{user}\", password: \"{PASSWORD}\", permissions: {{ publish: {publish}, subscribe: {subscribe} }} }}"
+        );
+    }
+    NatsConfig::new()
+        .jetstream()
+        .with(format!("accounts {{ MESH {{ jetstream: enabled, users: [ {text} ] }} }}"))
+}
+
+/// One side of the permissions as the server writes them. An empty list would allow everything.
+fn rules(rules: &Rules) -> String {
+    let list = |items: Vec<String>| format!("[{}]", items.join(", "));
+    if rules.allowed().is_empty() {
+        return "{ deny: \">\" }".to_owned();
+    }
+    let allowed = rules.allowed().iter().map(|rule| match &rule.group {
+        Some(group) => format!("\"{} {group}\"", rule.filter),
+        None => format!("\"{}\"", rule.filter),
+    });
+    let denied = rules.denied().iter().map(|filter| format!("\"{filter}\""));
+    let denied: Vec<_> = denied.collect();
+    let allow = list(allowed.collect());
+    if denied.is_empty() {
+        return format!("{{ allow: {allow} }}");
+    }
+    format!("{{ allow: {allow}, deny: {} }}", list(denied))
+}
+
+struct Server {
+    server: NatsServer,
+    users: Mutex<Vec<(String, Permissions)>>,
+}
+
+#[async_trait]
+impl Bed for Server {
+    async fn connect(
+        &self,
+        principal: Principal,
+        permissions: Option<Permissions>,
+    ) -> Result<Connection, TransportError> {
+        let user = match permissions {
+            None => OPEN.to_owned(),
+            Some(permissions) => {
+                let mut users = self.users.lock().await;
+                let user = format!("user-{}", users.len());
+                users.push((user.clone(), permissions));
+                self.server.reload(config(&users)).await.map_err(broken)?;
+                user
+            }
+        };
+        let login = Login::new(user, Secret::new(PASSWORD)).map_err(|problem| {
+            TransportError::new(ErrorKind::Invalid, Operation::Connect).detail(problem.to_string())
+        })?;
+        let target = Target::insecure_loopback(self.server.address(), login, principal)?;
+        connect(target, NatsOptions::default()).await
+    }
+}
+
+fn broken(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
+    TransportError::new(ErrorKind::Broker, Operation::Connect).caused_by(error)
+}
