@@ -14,8 +14,13 @@ use mesh_core::time::Timestamp;
 use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use mesh_testkit::fixtures::controller;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
+<<<<<<< HEAD
 use mesh_testkit::suite::{Bed, Harness, StartError};
 use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
+=======
+use mesh_testkit::suite::{Bed, Harness, Hook, HookError, StartError};
+use mesh_transport_nats::{NatsOptions, Target, connect};
+>>>>>>> suite2
 use tokio::sync::Mutex;
 
 /// The user that may do everything.
@@ -28,6 +33,10 @@ pub struct Nats;
 impl Harness for Nats {
     fn promised(&self) -> Vec<Capability> {
         Capability::ALL.into()
+    }
+
+    fn offers(&self, hook: Hook) -> bool {
+        hook == Hook::SetPermissions
     }
 
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
@@ -45,13 +54,13 @@ impl Harness for Nats {
 }
 
 /// One account with JetStream, and these users beside the open one.
-fn config(users: &[(String, Permissions)]) -> NatsConfig {
+fn config(users: &[User]) -> NatsConfig {
     let mut text = format!("{{ user: {OPEN}, password: \"{PASSWORD}\" }}\n");
-    for (user, permissions) in users {
+    for User { name, permissions, .. } in users {
         let (publish, subscribe) = (rules(&permissions.publish), rules(&permissions.subscribe));
         let _ = writeln!(
             text,
-            "{{ user: \"{user}\", password: \"{PASSWORD}\", permissions: {{ publish: {publish}, subscribe: {subscribe} }} }}"
+            "{{ user: \"{name}\", password: \"{PASSWORD}\", permissions: {{ publish: {publish}, subscribe: {subscribe} }} }}"
         );
     }
     NatsConfig::new()
@@ -80,9 +89,20 @@ fn rules(rules: &Rules) -> String {
 
 struct Server {
     server: NatsServer,
+<<<<<<< HEAD
     users: Mutex<Vec<(String, Permissions)>>,
     /// Who makes dead letters of the server's notices.
     controller: Option<(DeadLetterKeeper, Connection)>,
+=======
+    users: Mutex<Vec<User>>,
+}
+
+/// A user of the server's, and who dials as it.
+struct User {
+    name: String,
+    principal: Principal,
+    permissions: Permissions,
+>>>>>>> suite2
 }
 
 #[async_trait]
@@ -96,10 +116,11 @@ impl Bed for Server {
             None => OPEN.to_owned(),
             Some(permissions) => {
                 let mut users = self.users.lock().await;
-                let user = format!("user-{}", users.len());
-                users.push((user.clone(), permissions));
+                let name = format!("user-{}", users.len());
+                let principal = principal.clone();
+                users.push(User { name: name.clone(), principal, permissions });
                 self.server.reload(config(&users)).await.map_err(broken)?;
-                user
+                name
             }
         };
         let login = Login::new(user, Secret::new(PASSWORD)).map_err(|problem| {
@@ -107,6 +128,18 @@ impl Bed for Server {
         })?;
         let target = Target::insecure_loopback(self.server.address(), login, principal)?;
         connect(target, NatsOptions::default()).await
+    }
+
+    async fn set_permissions(
+        &self,
+        principal: &Principal,
+        permissions: &Permissions,
+    ) -> Result<(), HookError> {
+        let mut users = self.users.lock().await;
+        for user in users.iter_mut().filter(|user| user.principal == *principal) {
+            user.permissions = permissions.clone();
+        }
+        Ok(self.server.reload(config(&users)).await?)
     }
 }
 
