@@ -3,22 +3,29 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use mesh_core::credential::{Credential, Fingerprint};
 use parking_lot::Mutex;
 use rcgen::{Certificate, CertificateParams, KeyPair};
 use rustls::ServerConfig;
-use rustls::crypto::ring::default_provider;
+use rustls::crypto::ring::{default_provider, sign::any_supported_type};
 use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::super::EventSink;
 use crate::Target;
+
+/// The first byte of a TLS handshake.
+const TLS_HANDSHAKE: u8 = 0x16;
 
 /// When the server begins with TLS.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,6 +39,8 @@ pub(super) enum Tls {
 #[derive(Clone)]
 pub(super) struct Script {
     pub tls: Tls,
+    /// It presents the certificate with another's key.
+    pub stolen: bool,
     pub version: &'static str,
     /// To CONNECT and PING; `None` is silence.
     pub answer: Option<&'static str>,
@@ -39,13 +48,14 @@ pub(super) struct Script {
 
 impl Default for Script {
     fn default() -> Self {
-        Self { tls: Tls::AfterGreeting, version: "2.12.6", answer: Some("PONG\r\n") }
+        Self { tls: Tls::AfterGreeting, stolen: false, version: "2.12.6", answer: Some("PONG\r\n") }
     }
 }
 
 #[derive(Default)]
 struct Log {
     accepted: AtomicUsize,
+    ended: watch::Sender<usize>,
     wire: Mutex<Vec<u8>>,
     said: Mutex<String>,
 }
@@ -66,26 +76,37 @@ impl Drop for Fake {
     }
 }
 
-fn identity() -> (Certificate, Arc<ServerConfig>) {
-    let key = KeyPair::generate().unwrap();
+/// Presents a certificate with whatever key: rustls' own builder would refuse a wrong one.
+#[derive(Debug)]
+struct Presents(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Presents {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+}
+
+fn identity(stolen: bool) -> (Certificate, Arc<ServerConfig>) {
+    let mut key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["elsewhere.example".into()]).unwrap();
     let certificate = params.self_signed(&key).unwrap();
+    if stolen {
+        key = KeyPair::generate().unwrap();
+    }
+    let key = any_supported_type(&PrivatePkcs8KeyDer::from(key.serialize_der()).into()).unwrap();
+    let presented = CertifiedKey::new(vec![certificate.der().clone()], key);
     let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-        )
-        .unwrap();
+        .with_cert_resolver(Arc::new(Presents(Arc::new(presented))));
     (certificate, Arc::new(config))
 }
 
 impl Fake {
     pub(super) async fn start(script: Script) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let (certificate, config) = identity();
+        let (certificate, config) = identity(script.stolen);
         let log = Arc::new(Log::default());
         let hang_up = watch::Sender::new(false);
         let (address, heard, gone) =
@@ -94,12 +115,13 @@ impl Fake {
             while let Ok((stream, _)) = listener.accept().await {
                 heard.accepted.fetch_add(1, Ordering::SeqCst);
                 let session = session(stream, script.clone(), config.clone(), heard.clone());
-                let mut gone = gone.clone();
+                let (mut gone, heard) = (gone.clone(), Arc::clone(&heard));
                 tokio::spawn(async move {
                     tokio::select! {
                         _ = session => {}
                         _ = gone.wait_for(|gone| *gone) => {}
                     }
+                    heard.ended.send_modify(|ended| *ended += 1);
                 });
             }
         });
@@ -122,7 +144,14 @@ impl Fake {
         self.log.accepted.load(Ordering::SeqCst)
     }
 
-    /// Each byte that came before TLS, handshakes included.
+    /// Waits until that many connections have ended, from either side.
+    pub(super) async fn ended(&self, connections: usize) {
+        let mut ended = self.log.ended.subscribe();
+        let wanted = ended.wait_for(|ended| *ended == connections);
+        timeout(Duration::from_secs(30), wanted).await.unwrap().unwrap();
+    }
+
+    /// Each byte as it came, without TLS or the beginning of its handshake.
     pub(super) fn wire(&self) -> Vec<u8> {
         self.log.wire.lock().clone()
     }
@@ -139,14 +168,19 @@ impl Fake {
         serde_json::from_str(line).unwrap()
     }
 
-    /// A credential for `user` (still percent-encoded, with its password) that pins `pin`.
+    /// This server, for a user and password still percent-encoded, trusted for `pin`.
     pub(super) fn target(&self, userinfo: &str, pin: &Fingerprint) -> Target {
-        let url = format!("tls://{userinfo}@{}", self.address);
-        let document = format!(
-            r#"{{"url": "{url}", "fingerprint": "{pin}", "node": "n1", "module": "mail"}}"#
-        );
-        Target::of(&Credential::parse(document).unwrap()).unwrap()
+        target(&self.address.to_string(), userinfo, pin)
     }
+}
+
+/// The server at `address`.
+pub(super) fn target(address: &str, userinfo: &str, pin: &Fingerprint) -> Target {
+    let document = serde_json::json!({
+        "url": format!("tls://{userinfo}@{address}"), "fingerprint": pin.to_string(),
+        "node": "n1", "module": "mail",
+    });
+    Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
 }
 
 async fn session(
@@ -194,6 +228,10 @@ async fn converse(
         }
         if script.tls == Tls::Never {
             log.wire.lock().extend_from_slice(&bytes[..length]);
+            // As nats-server does with what it can't read.
+            if bytes[0] == TLS_HANDSHAKE && script.answer.is_some() {
+                return stream.write_all(b"-ERR 'Unknown Protocol Operation'\r\n").await;
+            }
         }
         log.said.lock().push_str(&String::from_utf8_lossy(&bytes[..length]));
         let asked = log.said.lock().contains("PING\r\n");
