@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_nats::{Event, connection::State};
 use futures_util::StreamExt as _;
 use mesh_core::port::{ErrorKind, Operation};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
 use super::super::dial;
@@ -15,6 +16,14 @@ use crate::error::{publish_error, subscribe_error};
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(30), future).await.unwrap()
+}
+
+async fn to_the_end(events: &mut UnboundedReceiver<Event>) -> Vec<Event> {
+    let mut seen = Vec::new();
+    while let Some(event) = events.recv().await {
+        seen.push(event);
+    }
+    seen
 }
 
 #[tokio::test]
@@ -32,10 +41,7 @@ async fn a_lost_connection_ends_the_client_and_nothing_dials_again() {
     soon(dialled.lost.wait()).await; // again, at once
 
     // The events end with the client's task: nobody is left who could dial.
-    let mut seen = Vec::new();
-    while let Some(event) = soon(heard.recv()).await {
-        seen.push(event);
-    }
+    let seen = soon(to_the_end(&mut heard)).await;
     assert_eq!(seen[..2], [Event::Connected, Event::Disconnected]);
     assert_eq!(client.connection_state(), State::Disconnected);
     assert_eq!(fake.accepted(), 1);
@@ -56,7 +62,7 @@ async fn a_forced_reconnect_goes_nowhere() {
     let mut dialled = dial(&target, &NatsOptions::default(), events).await.unwrap();
     dialled.client.force_reconnect().await.unwrap();
     soon(dialled.lost.wait()).await;
-    while soon(heard.recv()).await.is_some() {}
+    soon(to_the_end(&mut heard)).await;
     assert_eq!(fake.accepted(), 1);
 }
 
