@@ -1,12 +1,29 @@
-//! NATS behind the ports of mesh.
+#![doc = include_str!("../README.md")]
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the connection that dials comes next"))]
-
+mod administration;
+mod api;
+mod append;
+mod close;
+mod connect;
+mod consume;
+mod convert;
+mod dead_letters;
 mod dial;
 mod error;
 mod events;
+mod link;
+mod live;
 mod options;
+mod pending;
+mod port;
+mod publish;
+mod queue;
+mod request;
+mod session;
+mod supervise;
 mod target;
 
+pub use connect::{Source, connect};
+pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};
 pub use target::{Target, TargetError};
