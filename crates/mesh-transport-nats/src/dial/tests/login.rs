@@ -14,7 +14,7 @@ use crate::{NatsOptions, Target};
 async fn url_credentials_are_used_and_decoded() {
     let server = secured().version("2.12.6").info("max_payload", 1234).info("cluster", "c");
     let fake = fake(server).await;
-    let target = target(fake.address(), "host-a:p%40ss", fake.fingerprint().unwrap());
+    let target = target(&fake.address(), "host-a:p%40ss", fake.fingerprint().unwrap());
     let dialled = dialled(&target).await.unwrap();
 
     let connect = fake.connect_fields().await.unwrap();
@@ -38,7 +38,7 @@ async fn url_credentials_are_used_and_decoded() {
 async fn a_name_is_looked_up() {
     let fake = fake(secured()).await;
     let address = format!("localhost:{}", fake.address().port());
-    dialled(&target(address, "u:p", fake.fingerprint().unwrap())).await.unwrap();
+    dialled(&target(&address, "u:p", fake.fingerprint().unwrap())).await.unwrap();
     assert_eq!(fake.connect_fields().await.unwrap()["user"], "u");
 }
 
@@ -98,7 +98,7 @@ async fn an_absent_server_may_come_back() {
     // Bound, so that the port is nobody else's, but not listening.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let absent = target(socket.local_addr().unwrap(), "u:hunter2", &"ab".repeat(32));
+    let absent = target(&socket.local_addr().unwrap(), "u:hunter2", &"ab".repeat(32));
     refused(&absent, &NatsOptions::default(), ErrorKind::Disconnected, true).await;
 }
 

@@ -6,6 +6,7 @@ mod real;
 mod session;
 mod trust;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,8 +31,8 @@ async fn fake(config: FakeConfig) -> FakeNats {
 }
 
 /// The server at `address`, for a user and password still percent-encoded, trusted for `pin`.
-fn target(address: impl ToString, userinfo: &str, pin: &str) -> Target {
-    let url = format!("tls://{userinfo}@{}", address.to_string());
+fn target(address: &dyn Display, userinfo: &str, pin: &str) -> Target {
+    let url = format!("tls://{userinfo}@{address}");
     let document =
         format!(r#"{{"url": "{url}", "fingerprint": "{pin}", "node": "n1", "module": "mail"}}"#);
     Target::of(&Credential::parse(document).unwrap()).unwrap()
@@ -39,7 +40,7 @@ fn target(address: impl ToString, userinfo: &str, pin: &str) -> Target {
 
 /// The fake server, trusted for what it shows.
 fn target_of(fake: &FakeNats) -> Target {
-    target(fake.address(), "u:hunter2", fake.fingerprint().unwrap())
+    target(&fake.address(), "u:hunter2", fake.fingerprint().unwrap())
 }
 
 /// Dials with the options' defaults, and leaves events unheard.

@@ -27,7 +27,7 @@ fn secured() -> NatsConfig {
 }
 
 fn target_of(server: &NatsServer) -> Target {
-    target(server.address(), "mail:m%40l", &server.fingerprint().unwrap())
+    target(&server.address(), "mail:m%40l", &server.fingerprint().unwrap())
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn a_real_server_lets_in_who_has_the_password() {
     assert_eq!(varz["version"], format!("{major}.{minor}.{patch}"));
     assert_eq!((facts.max_payload, facts.server_name.as_str()), (77_777, server.name()));
 
-    let wrong = target(server.address(), "mail:hunter2", &server.fingerprint().unwrap());
+    let wrong = target(&server.address(), "mail:hunter2", &server.fingerprint().unwrap());
     let error = refused(&wrong, &NatsOptions::default(), ErrorKind::Denied, false).await;
     assert!(error.contains("refused the log-in of module mail on n1"), "{error}");
 }
@@ -47,7 +47,7 @@ async fn a_real_server_lets_in_who_has_the_password() {
 #[tokio::test]
 async fn a_server_without_tls_never_hears_the_password() {
     let server = server(NatsConfig::new()).await;
-    let target = target(server.address(), "mail:m%40l", &"07".repeat(32));
+    let target = target(&server.address(), "mail:m%40l", &"07".repeat(32));
     let error = refused(&target, &NatsOptions::default(), ErrorKind::Denied, false).await;
     assert!(error.contains("has no TLS; the log-in was not sent"), "{error}");
 }

@@ -28,7 +28,7 @@ async fn another_certificate_is_refused_before_the_log_in() {
         [(secured(), NatsOptions::default()), (secured().handshake_first(), tls_first())]
     {
         let fake = fake(server).await;
-        let target = target(fake.address(), "u:hunter2", &pin);
+        let target = target(&fake.address(), "u:hunter2", &pin);
         let error = refused(&target, &options, ErrorKind::Denied, false).await;
         let presented = fake.fingerprint().unwrap();
         let says = format!("the server's certificate is {presented}, pinned is {pin}");
@@ -62,7 +62,7 @@ async fn a_replayed_certificate_is_refused_before_the_log_in() {
 #[tokio::test]
 async fn an_impostor_without_tls_never_hears_the_password() {
     let fake = fake(FakeConfig::new()).await;
-    let target = target(fake.address(), "u:hunter2", &"07".repeat(32));
+    let target = target(&fake.address(), "u:hunter2", &"07".repeat(32));
     refused(&target, &impatient(), ErrorKind::TimedOut, true).await;
     let visit = heard_no_log_in(&fake).await;
     assert!(!format!("{visit:?}").contains("hunter2"), "{visit:?}");
@@ -79,7 +79,7 @@ async fn tls_first_is_spoken_where_both_sides_agree() {
 async fn tls_first_that_only_the_client_expects_is_named() {
     for server in [secured(), FakeConfig::new()] {
         let fake = fake(server).await;
-        let target = target(fake.address(), "u:hunter2", &"07".repeat(32));
+        let target = target(&fake.address(), "u:hunter2", &"07".repeat(32));
         let error = refused(&target, &tls_first(), ErrorKind::Denied, false).await;
         assert!(error.contains("the option tls_first is set"), "{error}");
         heard_no_log_in(&fake).await;
