@@ -14,13 +14,8 @@ use mesh_core::time::Timestamp;
 use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use mesh_testkit::fixtures::controller;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
-<<<<<<< HEAD
-use mesh_testkit::suite::{Bed, Harness, StartError};
-use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
-=======
 use mesh_testkit::suite::{Bed, Harness, Hook, HookError, StartError};
-use mesh_transport_nats::{NatsOptions, Target, connect};
->>>>>>> suite2
+use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
 use tokio::sync::Mutex;
 
 /// The user that may do everything.
@@ -89,12 +84,9 @@ fn rules(rules: &Rules) -> String {
 
 struct Server {
     server: NatsServer,
-<<<<<<< HEAD
-    users: Mutex<Vec<(String, Permissions)>>,
+    users: Mutex<Vec<User>>,
     /// Who makes dead letters of the server's notices.
     controller: Option<(DeadLetterKeeper, Connection)>,
-=======
-    users: Mutex<Vec<User>>,
 }
 
 /// A user of the server's, and who dials as it.
@@ -102,7 +94,6 @@ struct User {
     name: String,
     principal: Principal,
     permissions: Permissions,
->>>>>>> suite2
 }
 
 #[async_trait]

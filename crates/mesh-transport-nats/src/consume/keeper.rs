@@ -47,6 +47,7 @@ pub(super) async fn keep(
                 link.gone(reading.id);
                 reading.leave().await;
             }
+            error = revoked(&reading, &session), if read => break Some(error),
             () = link.reached(Stage::Draining) => break None,
         }
     };
@@ -56,6 +57,13 @@ pub(super) async fn keep(
     link.readings.lock().retain(|other| other.id != reading.id);
     link.gone(reading.id);
     reading.end(end);
+}
+
+/// Returns when the server has taken the right to read away.
+async fn revoked(reading: &Reading, session: &Session) -> TransportError {
+    let (subject, group) = reading.address();
+    let since = reading.since();
+    session.revoked(Operation::Consume, subject.as_str(), group, since).await
 }
 
 /// Progress on what waits, and a word from the consumer. Fails where the consumer is gone.
