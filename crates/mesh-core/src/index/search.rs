@@ -61,11 +61,11 @@ impl<T> FilterIndex<T> {
     /// Between the levels it begins to read what is looked at later, of the tokens and of the filter
     /// without wildcards: not needed for the answer, but then all waits fall together.
     fn wildcards(&self, subject: &[u8], exact: Asked) -> List<u32> {
-        let mut asked = List::<Asked>::new();
+        let mut asked = List::<(&[u8], Asked)>::new();
         let mut symbols = List::<Option<u32>>::new();
         for token in tokens(subject) {
             let hash = self.tokens.hashes().of(token);
-            asked.push(self.edges.ask(key(hash)));
+            asked.push((token, self.edges.ask(key(hash))));
             symbols.push(Some(hash));
         }
         let mut search = Search::new(self, subject);
@@ -77,12 +77,12 @@ impl<T> FilterIndex<T> {
                 2 => text = text.inspect(|&text| self.texts.touch(text)),
                 _ => {}
             }
-            if let Some(&asked) = asked.get(depth) {
+            if let Some(&(_, asked)) = asked.get(depth) {
                 self.tokens.touch(self.edges.answer(asked));
             }
         });
         let mut right = true;
-        for ((token, &asked), symbol) in tokens(subject).zip(&asked).zip(&mut symbols) {
+        for (&(token, asked), symbol) in asked.iter().zip(&mut symbols) {
             if let Guess::Wrong(its) = self.tokens.check(self.edges.answer(asked), token) {
                 *symbol = its;
                 right = false;
