@@ -1,6 +1,7 @@
 //! Appending: confirmed by the stream, retried with the same id until the time is over.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::{StatusCode, Subject};
@@ -40,6 +41,9 @@ pub(crate) async fn append(
     let mut doubtful = false;
     loop {
         let session = link.session(OPERATION, due).await?;
+        if doubtful {
+            link.counters.resent.fetch_add(1, Ordering::Relaxed);
+        }
         match attempt(&session, &subject, message, &headers, due).await? {
             Answered::Stored(appended) => {
                 session.pending.learn(&subject);

@@ -200,10 +200,18 @@ impl Link {
     }
 }
 
+/// With what is counted: operations that wait, answers that came too late, refusals that belong to
+/// none, appends that were sent again.
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counters { late, unattributed, resent } = &self.counters;
+        let waiting = self.session_now().map_or(0, |session| session.pending.len());
         f.debug_struct("Link")
             .field("principal", &self.principal)
+            .field("waiting", &waiting)
+            .field("late", late)
+            .field("unattributed", unattributed)
+            .field("resent", resent)
             .field("phase", &*self.phase.borrow())
             .finish_non_exhaustive()
     }

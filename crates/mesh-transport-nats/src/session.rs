@@ -56,6 +56,8 @@ pub(crate) struct Counters {
     /// Refusals that belong to no operation that waits: acknowledgements, and what was permitted
     /// a moment ago.
     pub(crate) unattributed: Arc<AtomicU64>,
+    /// Appends that were sent again, because no confirmation came.
+    pub(crate) resent: Arc<AtomicU64>,
 }
 
 /// What is about to be sent.
