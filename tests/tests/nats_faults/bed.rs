@@ -74,11 +74,7 @@ pub(crate) fn reading(rules: ConsumerRules, in_flight: usize) -> ConsumeOptions 
 
 /// Options of an append with an id, and a time.
 pub(crate) fn appending(id: &str, timeout: Duration) -> AppendOptions {
-    AppendOptions {
-        id: Some(PublishId::new(id).unwrap()),
-        timeout,
-        ..AppendOptions::default()
-    }
+    AppendOptions { id: Some(PublishId::new(id).unwrap()), timeout, ..AppendOptions::default() }
 }
 
 /// An event of module `mail` with this id.
@@ -96,8 +92,7 @@ pub(crate) fn id_of(message: &Message) -> String {
 
 /// A client of the library's own, for what the adapter has no part in.
 pub(crate) async fn jetstream(address: SocketAddr) -> jetstream::Context {
-    let options =
-        async_nats::ConnectOptions::with_user_and_password(USER.into(), PASSWORD.into());
+    let options = async_nats::ConnectOptions::with_user_and_password(USER.into(), PASSWORD.into());
     let client = options.retry_on_initial_connect().connect(address.to_string()).await.unwrap();
     jetstream::new(client)
 }

@@ -72,8 +72,7 @@ async fn twenty_kills_under_load_lose_nothing_and_nothing_is_handled_twice() {
     let read = tokio::time::timeout(left, reading).await.expect("all within 120 s").unwrap();
 
     let stored = stream.info().await.unwrap().state.messages;
-    let resent: u64 =
-        publishers.iter().map(|publisher| bed::figure(publisher, "resent")).sum();
+    let resent: u64 = publishers.iter().map(|publisher| bed::figure(publisher, "resent")).sum();
     println!(
         "{KILLS} kills: appended {}, stored {stored}, sent again by the adapter {resent}, by the caller {}, \
          already known {}; handled {}, redelivered {}, duplicates passed over {}, acks unsaid {}; \

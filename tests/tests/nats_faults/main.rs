@@ -4,4 +4,3 @@
 
 mod bed;
 mod kills;
-
