@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 #![doc = include_str!("../README.md")]
 
 mod administration;
@@ -27,3 +28,15 @@ pub use connect::{Source, connect, unreadable};
 pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};
 pub use target::{Target, TargetError};
+=======
+//! NATS behind the ports of mesh.
+
+#![cfg_attr(not(test), expect(dead_code, reason = "the connection that uses these comes next"))]
+
+mod administration;
+mod api;
+mod api_error;
+mod pub_ack;
+
+pub use administration::StreamSettings;
+>>>>>>> admin
