@@ -85,7 +85,12 @@ impl Link {
     }
 
     /// The call in a message, or why it is none.
-    fn call(&self, message: Message, caller: Option<Principal>) -> Result<Call, ReceiveError> {
+    fn call(
+        &self,
+        message: Message,
+        caller: Option<Principal>,
+        since: Duration,
+    ) -> Result<Call, ReceiveError> {
         let refused = |reason| {
             let subject = message.subject().clone();
             Err(ReceiveError::Refused { subject, reason })
@@ -118,7 +123,12 @@ impl Link {
             caller
         };
         let answer = Reply { link: self.again(), to: message.reply().cloned() };
-        Ok(Call::new(message, caller, Box::new(answer)))
+        let call = Call::new(message, caller, Box::new(answer));
+        if self.breaks("does not say when a call arrived") {
+            return Ok(call);
+        }
+        let late = self.breaks("counts a call from its reading");
+        Ok(call.arrived_at(if late { self.broker.clock.monotonic() } else { since }))
     }
 }
 
@@ -153,7 +163,7 @@ impl Requests for Link {
             place = Inbox::of(&self.principal).filter();
         }
         let mut answers: Incoming<Message> =
-            self.listen(place, None, 1, false, |message, _| Ok(message));
+            self.listen(place, None, 1, false, |message, _, _| Ok(message));
         let asked = self.broker.lock().deliver(&message.with_reply(reply), self.id);
         if asked == 0 && self.breaks("says timed out for nobody") {
             return Err(Self::error(ErrorKind::TimedOut));
@@ -181,9 +191,9 @@ impl Requests for Link {
         self.open(Operation::Serve, "serves after close")?;
         self.may_subscribe(&filter, Some(&group), Operation::Serve)?;
         let link = self.again();
-        Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from| {
+        Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from, since| {
             let caller = link.broker.lock().principals.get(&from).cloned();
-            link.call(message, caller)
+            link.call(message, caller, since)
         }))
     }
 }
