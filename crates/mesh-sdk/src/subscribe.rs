@@ -4,14 +4,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
-<<<<<<< HEAD
-use mesh_core::port::{ConsumeOptions, ErrorKind, Operation, ReceiveError, TransportError};
-=======
 use mesh_core::port::{
-    Capability, Connection, ConsumeOptions, ConsumerRef, Delivery, ErrorKind, Operation,
-    TransportError,
+    Capability, Connection, ConsumeOptions, Delivery, ErrorKind, Operation, TransportError,
 };
->>>>>>> sdk2
 use mesh_core::subject::Filter;
 use mesh_core::topology::{ConsumerRef, StreamName};
 

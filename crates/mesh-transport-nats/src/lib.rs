@@ -1,8 +1,8 @@
-<<<<<<< HEAD
 #![doc = include_str!("../README.md")]
 
 mod administration;
 mod api;
+mod api_error;
 mod append;
 mod close;
 mod connect;
@@ -17,6 +17,7 @@ mod live;
 mod options;
 mod pending;
 mod port;
+mod pub_ack;
 mod publish;
 mod queue;
 mod request;
@@ -24,19 +25,8 @@ mod session;
 mod supervise;
 mod target;
 
+pub use administration::StreamSettings;
 pub use connect::{Source, connect, unreadable};
 pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};
 pub use target::{Target, TargetError};
-=======
-//! NATS behind the ports of mesh.
-
-#![cfg_attr(not(test), expect(dead_code, reason = "the connection that uses these comes next"))]
-
-mod administration;
-mod api;
-mod api_error;
-mod pub_ack;
-
-pub use administration::StreamSettings;
->>>>>>> admin

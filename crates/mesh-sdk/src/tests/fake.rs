@@ -8,10 +8,11 @@ use mesh_core::identity::Responder;
 use mesh_core::message::Headers;
 use mesh_core::port::{
     Answer, Appended, Call, Calls, Capabilities, Capability, CloseReport, ConnectionStates,
-    ConsumeOptions, ConsumerRef, Deliveries, Delivery, ErrorKind, Incoming, Operation,
-    PublishOptions, Requests, ServeOptions, Settlement, Streams, SubscribeOptions, Subscription,
-    Transport, TransportError, Verdict,
+    ConsumeOptions, Deliveries, Delivery, ErrorKind, Incoming, Operation, PublishOptions, Requests,
+    ServeOptions, Settlement, Streams, SubscribeOptions, Subscription, Transport, TransportError,
+    Verdict,
 };
+use mesh_core::topology::ConsumerRef;
 
 use super::*;
 

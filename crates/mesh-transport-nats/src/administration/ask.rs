@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use mesh_core::port::{ConsumerRef, Operation, TransportError};
+use mesh_core::port::{Operation, TransportError};
+use mesh_core::topology::ConsumerRef;
 use mesh_core::topology::StreamName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -1,6 +1,7 @@
 //! Puts right in place what the server can change without losing anything.
 
-use mesh_core::port::{ConsumerRef, TransportError};
+use mesh_core::port::TransportError;
+use mesh_core::topology::ConsumerRef;
 use mesh_core::topology::{DeliverySubject, Retention, StreamName, StreamSpec};
 
 use super::Admin;

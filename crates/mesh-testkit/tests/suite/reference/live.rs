@@ -95,7 +95,7 @@ impl Link {
 
     /// Subscribes, and forgets to end that if the call is given up.
     pub async fn leave_midway(&self, filter: Filter, group: Option<QueueGroup>, serves: bool) {
-        let left = self.listen(filter, group, 1, serves, |message, _| Ok(message));
+        let left = self.listen(filter, group, 1, serves, |message, _, _| Ok(message));
         let left = ManuallyDrop::new(left);
         self.under_way().await;
         drop(ManuallyDrop::into_inner(left));
