@@ -2,6 +2,7 @@
 
 mod administration;
 mod api;
+mod api_error;
 mod append;
 mod close;
 mod connect;
@@ -19,6 +20,7 @@ mod options;
 mod pending;
 mod port;
 mod probe;
+mod pub_ack;
 mod publish;
 mod queue;
 mod request;
@@ -26,6 +28,7 @@ mod session;
 mod supervise;
 mod target;
 
+pub use administration::StreamSettings;
 pub use connect::{Source, connect, unreadable};
 pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};
