@@ -9,3 +9,6 @@ mod nats_fake;
 mod nats_life;
 mod nats_raw;
 mod proxy;
+mod rabbit_amqp;
+mod rabbit_hosts;
+mod rabbit_life;
