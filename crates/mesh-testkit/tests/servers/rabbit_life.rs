@@ -1,16 +1,16 @@
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use mesh_testkit::expect::expect_soon;
 use mesh_testkit::servers::rabbit::{Account, Definitions, RabbitConfig, RabbitServer, shared};
 use mesh_testkit::servers::{Certificate, ServerError};
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+use tokio::process::Command;
 
 use crate::rabbit_amqp::Amqp;
 
@@ -105,9 +105,11 @@ async fn a_node_crashes_stops_and_comes_back_and_ends_with_its_test() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             println!("\nserver {} {}", server.address(), server.folder().display());
-            std::future::pending::<()>().await;
+            // If nobody kills it, it ends with who started it.
+            tokio::io::stdin().read_to_end(&mut Vec::new()).await.unwrap();
         };
         tokio::join!(rises, tells).0.unwrap();
+        return;
     }
     // Two nodes at a time, which share nothing.
     let other = shared().await.unwrap();
@@ -115,15 +117,18 @@ async fn a_node_crashes_stops_and_comes_back_and_ends_with_its_test() {
         .args(["--exact", "--nocapture"])
         .arg("rabbit_life::a_node_crashes_stops_and_comes_back_and_ends_with_its_test")
         .env(VICTIM, "1")
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let out = victim.stdout.take().unwrap();
-    let told = tokio::task::spawn_blocking(move || {
-        let mut lines = BufReader::new(out).lines().map_while(Result::ok);
-        lines.find(|line| line.starts_with("server "))
-    });
-    let told = told.await.unwrap().expect("what failed in the copy is told above");
+    let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines();
+    let told = loop {
+        let line = lines.next_line().await.unwrap();
+        let line = line.expect("what failed in the copy is told above");
+        if line.starts_with("server ") {
+            break line;
+        }
+    };
     let mut words = told.split(' ').skip(1);
     let address: SocketAddr = words.next().unwrap().parse().unwrap();
     let folder = PathBuf::from(words.next().unwrap());
@@ -133,8 +138,7 @@ async fn a_node_crashes_stops_and_comes_back_and_ends_with_its_test() {
     while processes(&folder).len() < 3 && cfg!(target_os = "linux") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    victim.kill().unwrap();
-    victim.wait().unwrap();
+    victim.kill().await.unwrap();
     nothing_is_left(&folder, &[address]).await;
     assert!(other.virtual_host().await.is_ok());
 }
@@ -171,7 +175,7 @@ async fn a_life() -> RabbitServer {
     let mut plain = TcpStream::connect(server.address()).await.unwrap();
     plain.write_all(b"AMQP\x00\x00\x09\x01").await.unwrap();
     let mut told = Vec::new();
-    let end = tokio::io::AsyncReadExt::read_to_end(&mut plain, &mut told);
+    let end = plain.read_to_end(&mut told);
     let _ = expect_soon("an end", end).await;
     assert!(!told.starts_with(b"\x01") && !told.starts_with(b"AMQP"), "{told:?}");
 

@@ -137,6 +137,6 @@ fn version_of(plugins: &Path) -> Option<Version> {
 }
 
 // The path is said, since the task reads this file from elsewhere.
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "home/tests.rs"]
 mod tests;

@@ -1,3 +1,5 @@
+#![cfg(unix)]
+
 use super::*;
 
 /// Folders and empty files that look like installations.
