@@ -76,8 +76,7 @@ async fn a_node_whose_definitions_stop_midway_is_no_success_and_leaves_nothing()
         .vhost("v")
         .row("permissions", nobody)
         .unwrap()
-        .account("v", &Account::new("ann", "secret").all_rights().topic("t", "^k$", ""))
-        .unwrap();
+        .account("v", &Account::new("ann", "secret").all_rights().topic("t", "^k$", ""));
     let failed = RabbitServer::launch(RabbitConfig::new().definitions(definitions)).await;
     let Err(ServerError::Failed { what, log }) = failed else {
         panic!("{failed:?}");
@@ -150,9 +149,7 @@ async fn a_life() -> RabbitServer {
     let definitions = Definitions::new()
         .vhost("mesh")
         .account("mesh", &ann.clone().all_rights())
-        .unwrap()
         .account("mesh", &bob.all_rights())
-        .unwrap()
         .queue("mesh", "q", &json!({ "x-queue-type": "quorum" }));
     let config = RabbitConfig::new().tls(certificate.clone()).definitions(definitions);
     // As a task: what others write may need it to be one.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ring::digest::{Context, SHA256};
+use ring::digest::{Context, SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
 
@@ -24,15 +24,11 @@ pub(super) fn is_hash_of(hash: &str, password: &str) -> bool {
     bytes.first_chunk().is_some_and(|salt| password_hash(password, *salt) == hash)
 }
 
-/// Random bytes, as hex digits.
+/// 16 random bytes, as hex digits.
 pub(super) fn secret() -> Result<String, ServerError> {
-    Ok(random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn random<const N: usize>() -> Result<[u8; N], ServerError> {
-    let mut bytes = [0; N];
+    let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).map_err(|_| ServerError::State("no randomness"))?;
-    Ok(bytes)
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Somebody whom a node lets in, and what that may do in one virtual host. Rights are regular
@@ -109,13 +105,15 @@ impl Account {
         &self.password
     }
 
-    /// Its rows as a definitions file has them, with their sections.
-    pub(super) fn rows(&self, vhost: &str) -> Result<Vec<(&'static str, Value)>, ServerError> {
+    /// Its rows as a definitions file has them, with their sections. The salt comes from name and
+    /// password, so that two tests that agree on them send the same.
+    pub(super) fn rows(&self, vhost: &str) -> Vec<(&'static str, Value)> {
         let Self { name, password, tags, .. } = self;
-        let hash = password_hash(password, random()?);
+        let told = digest(&SHA256, format!("{name}\0{password}").as_bytes());
+        let salt = told.as_ref().first_chunk().copied().unwrap_or_default();
         let user = json!({
             "name": name,
-            "password_hash": hash,
+            "password_hash": password_hash(password, salt),
             "hashing_algorithm": "rabbit_password_hashing_sha256",
             "tags": tags,
         });
@@ -134,7 +132,7 @@ impl Account {
             });
             rows.push(("topic_permissions", row));
         }
-        Ok(rows)
+        rows
     }
 }
 
@@ -166,12 +164,16 @@ mod tests {
     #[test]
     fn rows_hold_what_was_said_and_the_password_is_shown_nowhere() {
         let account = Account::new("n1.m1", "secret").rights("", "w", "r").topic("t", "k", "");
-        let rows = account.rows("v").unwrap();
+        let rows = account.rows("v");
         let sections: Vec<_> = rows.iter().map(|(section, _)| *section).collect();
         assert_eq!(sections, ["users", "permissions", "topic_permissions"]);
         assert_eq!(rows[1].1["configure"], "");
         assert_eq!(rows[2].1["exchange"], "t");
         assert!(is_hash_of(rows[0].1["password_hash"].as_str().unwrap(), "secret"));
         assert!(!format!("{account:?}{rows:?}").contains("secret"));
+        // Another test that says the same sends the same, and another user has another salt.
+        assert_eq!(account.rows("v"), rows);
+        let other = Account::new("n2.m1", "secret").rows("v");
+        assert_ne!(other[0].1["password_hash"], rows[0].1["password_hash"]);
     }
 }

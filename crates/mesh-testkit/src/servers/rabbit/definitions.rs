@@ -68,12 +68,10 @@ impl Definitions {
     }
 
     /// With this account, whose rights are in this virtual host.
-    ///
-    /// # Errors
-    /// [`ServerError::State`], if the machine gives no randomness.
-    pub fn account(self, vhost: &str, account: &Account) -> Result<Self, ServerError> {
-        let rows = account.rows(vhost)?.into_iter();
-        Ok(rows.fold(self, |all, (section, row)| all.and(section, row)))
+    #[must_use]
+    pub fn account(self, vhost: &str, account: &Account) -> Self {
+        let rows = account.rows(vhost).into_iter();
+        rows.fold(self, |all, (section, row)| all.and(section, row))
     }
 
     /// With a durable exchange: `topic`, `direct`, `fanout`, `headers`.

@@ -13,7 +13,7 @@ use crate::servers::ServerError;
 const EXPORTED: &[&str] = &["parameters", "policies", "queues", "exchanges", "bindings"];
 
 /// A virtual host of one test, on a node that others use too. It is removed with all that is in it when
-/// this is dropped; that closes its connections.
+/// this is dropped; that closes its connections. The drop waits for the node, for 5 s at most.
 ///
 /// Users belong to the node. Tests that use one name must use one password; their rights are apart.
 pub struct VirtualHost {
@@ -62,7 +62,7 @@ impl VirtualHost {
     /// [`ServerError::Refused`], if the node has the user with another password;
     /// [`ServerError::Status`], if it refuses a row.
     pub async fn account(&self, account: &Account) -> Result<(), ServerError> {
-        for (section, row) in account.rows(&self.name)? {
+        for (section, row) in account.rows(&self.name) {
             self.put_right(section, row, Some(account.password())).await?;
         }
         Ok(())

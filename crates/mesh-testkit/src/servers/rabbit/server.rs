@@ -98,7 +98,7 @@ impl RabbitServer {
         let password = secret()?;
         let administrator = Account::new(ADMINISTRATOR, &password).tags("administrator");
         // First, so that it is there even if the node stops at a row.
-        let definitions = config.wanted().after(Definitions::new().account("", &administrator)?);
+        let definitions = config.wanted().after(Definitions::new().account("", &administrator));
         site.lay_out(&home, &certificate)?;
         site.write_definitions(&definitions.to_json())?;
         site.write_config(&config.text(&site, true))?;

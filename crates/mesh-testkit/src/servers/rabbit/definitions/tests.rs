@@ -7,7 +7,6 @@ fn some() -> Definitions {
     Definitions::new()
         .vhost("v")
         .account("v", &account)
-        .unwrap()
         .exchange("v", "t", "topic")
         .queue("v", "q", &json!({ "x-queue-type": "quorum" }))
         .binding("v", "t", "q", "k.#")
@@ -69,7 +68,7 @@ fn rows_move_to_another_virtual_host() {
 
 #[test]
 fn others_come_first() {
-    let all = some().after(Definitions::new().account("v", &Account::new("root", "r")).unwrap());
+    let all = some().after(Definitions::new().account("v", &Account::new("root", "r")));
     let names: Vec<_> = all.rows("users").iter().map(|row| row["name"].clone()).collect();
     assert_eq!(names, ["root", "ann"]);
 }
