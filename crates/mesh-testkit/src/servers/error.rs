@@ -53,7 +53,6 @@ pub enum ServerError {
 
 impl ServerError {
     /// For `map_err`.
-    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(crate) fn layout(problem: impl fmt::Display) -> Self {
         Self::Layout(problem.to_string())
     }
