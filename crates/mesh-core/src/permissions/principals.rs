@@ -151,7 +151,7 @@ impl Permissions {
     #[must_use]
     pub fn of_enrolment(token: &TokenId) -> Self {
         let inbox = Inbox::of(&Principal::Enrolment { token: token.clone() });
-        let enrol = fixed("mesh.control.enrol");
+        let enrol = Filter::from_checked("mesh.control.enrol".to_owned());
         Self {
             publish: Rules::allow([enrol, inbox.echo_filter()]),
             subscribe: Rules::allow([inbox.filter()]),
@@ -179,23 +179,29 @@ impl Permissions {
     /// The controller: both its users of the split layout together, for brokers in the process.
     #[must_use]
     pub fn of_controller() -> Self {
-        Self::of_controller_on_bus().and(Self::of_controller_on_edge())
-    }
-
-    /// The controller's user in the account that holds the streams.
-    #[must_use]
-    pub fn of_controller_on_bus() -> Self {
-        let publish = [
+        let fixed = |text: &str| Filter::from_checked(text.to_owned());
+        let mut publish: Vec<Filter> = [
             "mesh.node.*.declare",
             "mesh.build.request",
             "mesh.events.dead",
             "mesh.replay.>",
+            "mesh.tools.*.provision_grant",
+            "mesh.tools.*.provision_withdraw",
+            "_INBOX.host.*.controller.>",
+            "_INBOX.enrol.*.answer",
             "_INBOX.controller.*.echo.>",
-        ];
-        let mut publish: Vec<Filter> = publish.map(fixed).into();
+        ]
+        .map(fixed)
+        .into();
         publish.push(api_filter());
-        let subscribe = ["mesh.control.*.alive", "_INBOX.controller.>"];
-        let mut subscribe: Vec<Rule> = subscribe.map(|text| fixed(text).into()).into();
+        let mut subscribe = vec![
+            Rule::from(fixed("mesh.control.*.alive")),
+            Rule::from(fixed("_INBOX.controller.>")),
+            Rule {
+                filter: fixed("mesh.ask.*.*"),
+                group: Some(QueueGroup::of_consumer(&ConsumerName::fixed("controller"))),
+            },
+        ];
         for stream in [StreamName::Control, StreamName::Advisories] {
             let name = ConsumerName::fixed("controller");
             let (delivery, acks) = consuming(ConsumerRef::new(stream, name), true);
@@ -204,31 +210,6 @@ impl Permissions {
         }
         Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) }
     }
-
-    /// The controller's user in the account of everybody else: it answers what hosts ask and who
-    /// enrols, and calls providers.
-    #[must_use]
-    pub fn of_controller_on_edge() -> Self {
-        let publish = [
-            "mesh.tools.*.provision_grant",
-            "mesh.tools.*.provision_withdraw",
-            "_INBOX.host.*.controller.>",
-            "_INBOX.enrol.*.answer",
-            "_INBOX.controller.*.echo.>",
-        ];
-        let asked = Rule {
-            filter: fixed("mesh.ask.*.*"),
-            group: Some(QueueGroup::of_consumer(&ConsumerName::fixed("controller"))),
-        };
-        Self {
-            publish: Rules::allow(publish.map(fixed)),
-            subscribe: Rules::allow([asked, fixed("_INBOX.controller.>").into()]),
-        }
-    }
-}
-
-fn fixed(text: &str) -> Filter {
-    Filter::from_checked(text.to_owned())
 }
 
 fn tool_filter(module: &ModuleName, tool: &ToolName) -> Result<Filter, SubjectError> {

@@ -114,40 +114,6 @@ fn an_enrolment_user_may_only_enrol() {
 }
 
 #[test]
-fn the_controllers_user_of_each_account_has_its_part_alone() {
-    let (bus, edge) = (Permissions::of_controller_on_bus(), Permissions::of_controller_on_edge());
-    for (text, on_bus, on_edge) in [
-        ("$JS.API.STREAM.INFO.EVENTS", true, false),
-        ("mesh.node.n1.declare", true, false),
-        ("mesh.events.dead", true, false),
-        ("mesh.replay.n1_mail.crm.seen", true, false),
-        ("$JS.ACK.ADVISORIES.controller.1.2.3.4.5", true, false),
-        ("mesh.tools.db.provision_grant", false, true),
-        ("_INBOX.host.n1.controller.00", false, true),
-        ("_INBOX.enrol.t1.answer", false, true),
-        ("_INBOX.controller.c1.echo.00", true, true),
-        ("mesh.tools.db.drop", false, false),
-    ] {
-        assert_eq!(bus.publish.permits(&subject(text)), on_bus, "{text}");
-        assert_eq!(edge.publish.permits(&subject(text)), on_edge, "{text}");
-        let both = Permissions::of_controller().publish.permits(&subject(text));
-        assert_eq!(both, on_bus || on_edge, "{text}");
-    }
-    let controller = group("controller");
-    let hears = |user: &Permissions, text: &str| {
-        user.subscribe.permits_filter(&filter(text), Some(&controller))
-    };
-    for (text, on_bus) in [
-        ("mesh.deliver.CONTROL.controller", true),
-        ("mesh.deliver.ADVISORIES.controller", true),
-        ("mesh.control.*.alive", true),
-        ("mesh.ask.*.*", false),
-    ] {
-        assert_eq!((hears(&bus, text), hears(&edge, text)), (on_bus, !on_bus), "{text}");
-    }
-}
-
-#[test]
 fn a_host_reads_its_own_declarations_and_asks_as_itself() {
     let rules = Permissions::of_host(&NodeName::new("n1").unwrap()).unwrap();
     assert!(rules.publish.permits(&subject("mesh.ask.n1.status")));

@@ -46,8 +46,8 @@ impl Layout {
     /// [`ServerError::Layout`] for names that are too long together, and for want of randomness.
     pub fn split(mesh: &Mesh) -> Result<Self, ServerError> {
         let controller = || Ok(Principal::Controller { name: name("c1")? });
-        let on_bus = Permissions::of_controller_on_bus();
-        let on_edge = Permissions::of_controller_on_edge();
+        let on_bus = Permissions::of_controller_bus();
+        let on_edge = Permissions::of_controller_edge();
         let mut users = vec![
             User::named("controller", Account::Bus, controller()?, on_bus)?,
             User::named("controller-edge", Account::Edge, controller()?, on_edge)?,
