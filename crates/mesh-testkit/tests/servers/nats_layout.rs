@@ -26,10 +26,14 @@ name = 'audit'
 version = '1'
 consumes = ['mail.*']";
 
-fn layout() -> Layout {
+fn mesh() -> Mesh {
     let file = MeshFile::parse("mesh.toml", FILE).unwrap();
     let manifest = |text| ModuleManifest::parse("module", text).unwrap();
-    Layout::split(&Mesh::resolve(&file, &[manifest(MAIL), manifest(AUDIT)]).unwrap()).unwrap()
+    Mesh::resolve(&file, &[manifest(MAIL), manifest(AUDIT)]).unwrap()
+}
+
+fn layout() -> Layout {
+    Layout::split(&mesh()).unwrap()
 }
 
 /// What the server objected to, of all that was sent.
@@ -92,6 +96,52 @@ async fn each_may_do_what_follows_from_the_files_and_nothing_else() {
     assert_eq!(mail.next().await.unwrap().subject, "mesh.tools.mail.send");
     ada.publish("mesh.tools.mail.provision_grant", None, &[], b"").await.unwrap();
     assert_eq!(objections(&mut ada).await.len(), 1);
+}
+
+#[tokio::test]
+async fn in_one_account_the_streams_are_within_reach_and_in_two_they_are_not() {
+    let eve = |account| {
+        let who = Principal::Person { name: "eve".parse().unwrap() };
+        User::new(account, who, Permissions::everything()).unwrap()
+    };
+    let together = Layout::one_account(&mesh()).unwrap().with_user(eve(Account::Mesh));
+    assert_eq!(together.user("controller-edge").map(User::name), None);
+    for (layout, reached) in [(together, true), (layout().with_user(eve(Account::Edge)), false)] {
+        let server = MeshServer::launch(layout).await.unwrap();
+        let mut eve = server.raw("person.eve").await.unwrap();
+        let answer = eve.request("$JS.API.INFO", "_INBOX.person.eve.1", b"").await.unwrap();
+        let told = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(!told.contains("not enabled for account"), reached, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn connections_can_run_out_in_edge_and_the_controller_still_gets_in() {
+    let server = MeshServer::launch(layout().with_edge_connections(1)).await.unwrap();
+    let first = server.raw("mail.n1").await.unwrap();
+    let refused = server.raw("mail.n2").await.unwrap_err();
+    assert!(refused.to_string().contains("maximum"), "{refused}");
+    assert!(server.raw("controller").await.is_ok());
+    drop(first);
+}
+
+#[tokio::test]
+async fn a_service_more_lets_its_subject_pass() {
+    let subject = "mesh.control.extra.part";
+    let host = Principal::Host { node: "n1".parse().unwrap() };
+    let edge = User::named("sends", Account::Edge, host.clone(), Permissions::everything());
+    let bus = User::named("hears", Account::Bus, host, Permissions::everything());
+    let layout = layout().with_user(edge.unwrap()).with_user(bus.unwrap());
+    for (layout, passes) in [(layout.clone(), false), (layout.with_service(subject), true)] {
+        let server = MeshServer::launch(layout).await.unwrap();
+        let mut hears = server.raw("hears").await.unwrap();
+        hears.subscribe("mesh.control.>", None).await.unwrap();
+        assert!(objections(&mut hears).await.is_empty());
+        let mut sends = server.raw("sends").await.unwrap();
+        sends.publish(subject, None, &[], b"{}").await.unwrap();
+        assert!(objections(&mut sends).await.is_empty());
+        assert_eq!(!hears.settle().await.unwrap().messages.is_empty(), passes);
+    }
 }
 
 #[tokio::test]

@@ -12,11 +12,11 @@ use crate::servers::ServerError;
 
 pub use user::{Account, User};
 
-/// The split layout (protocol §4): who has a user in which account, and with which rights.
+/// Who has a user in which account of a mesh's server, and with which rights (protocol §4).
 ///
-/// The streams are in BUS, with the controller; everybody else is in EDGE, and what passes between the
-/// two is written out. There is a system account without users, so nothing is in `$G`. Passwords are
-/// minted with 128 random bits, and stand in the file as they are.
+/// In the split layout the streams are in BUS, with the controller; everybody else is in EDGE, and what
+/// passes between the two is written out. There is a system account without users, so nothing is in
+/// `$G`. Passwords are minted with 128 random bits, and stand in the file as they are.
 ///
 /// ```
 /// use mesh_core::manifest::{Mesh, ModuleManifest};
@@ -35,7 +35,12 @@ pub use user::{Account, User};
 #[derive(Clone, Debug)]
 pub struct Layout {
     users: Vec<User>,
+    services: Vec<String>,
+    edge_connections: u32,
 }
+
+/// Below what a server takes in all unless told otherwise, so that the controller can always connect.
+const EDGE_CONNECTIONS: u32 = 60_000;
 
 impl Layout {
     /// Everybody whom the files know, each with the rights that follow from them: `controller` and
@@ -48,15 +53,36 @@ impl Layout {
         let controller = || Ok(Principal::Controller { name: name("c1")? });
         let on_bus = Permissions::of_controller_bus();
         let on_edge = Permissions::of_controller_edge();
-        let mut users = vec![
+        let controllers = [
             User::named("controller", Account::Bus, controller()?, on_bus)?,
             User::named("controller-edge", Account::Edge, controller()?, on_edge)?,
         ];
+        Self::of(mesh, controllers, Account::Edge)
+    }
+
+    /// The same in one account, MESH, where the controller has one user with all its rights. To be
+    /// shown for what it lets through: whoever may acknowledge can delete any stream (protocol §4).
+    ///
+    /// # Errors
+    /// As [`split`](Self::split).
+    pub fn one_account(mesh: &Mesh) -> Result<Self, ServerError> {
+        let controller = Principal::Controller { name: name("c1")? };
+        let rights = Permissions::of_controller();
+        let controller = User::named("controller", Account::Mesh, controller, rights)?;
+        Self::of(mesh, [controller], Account::Mesh)
+    }
+
+    fn of(
+        mesh: &Mesh,
+        controllers: impl Into<Vec<User>>,
+        account: Account,
+    ) -> Result<Self, ServerError> {
+        let mut users = controllers.into();
         for principal in everybody(mesh) {
             let permissions = mesh.permissions(&principal).map_err(ServerError::layout)?;
-            users.push(User::new(Account::Edge, principal, permissions)?);
+            users.push(User::new(account, principal, permissions)?);
         }
-        Ok(Self { users })
+        Ok(Self { users, services: Vec::new(), edge_connections: EDGE_CONNECTIONS })
     }
 
     /// The same with this user, in place of one of the same name.
@@ -66,6 +92,20 @@ impl Layout {
             Some(other) => *other = user,
             None => self.users.push(user),
         }
+        self
+    }
+
+    /// The same with one more service that BUS lends to EDGE: to show what it would let through.
+    #[must_use]
+    pub fn with_service(mut self, subject: impl Into<String>) -> Self {
+        self.services.push(subject.into());
+        self
+    }
+
+    /// The same with at most so many connections in EDGE; 60 000 unless told.
+    #[must_use]
+    pub fn with_edge_connections(mut self, most: u32) -> Self {
+        self.edge_connections = most;
         self
     }
 
@@ -92,7 +132,7 @@ impl Layout {
     /// [`NatsConfig::with`](super::NatsConfig::with).
     #[must_use]
     pub fn lines(&self) -> String {
-        text::lines(&self.users)
+        text::lines(self)
     }
 }
 

@@ -3,7 +3,7 @@
 use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::topology::StreamName;
 
-use super::{Account, User};
+use super::{Account, Layout, User};
 use crate::servers::nats::config::quoted;
 
 /// What EDGE may publish into BUS, besides acknowledgements. `mesh.control.enrol` and
@@ -12,40 +12,53 @@ use crate::servers::nats::config::quoted;
 const SERVICES: [&str; 4] =
     ["mesh.events.*.>", "mesh.control.*.report", "mesh.control.*", "mesh.control.*.alive"];
 
-/// The streams that somebody in EDGE reads.
-const READ: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, StreamName::Builds];
+/// The streams whose deliveries and acknowledgements cross: somebody in EDGE reads them.
+const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, StreamName::Builds];
 
-pub(super) fn lines(users: &[User]) -> String {
-    let (exports, imports) = passages();
+/// Far below what a server of a mesh has room for, and far above what a mesh uses.
+const EDGE_SUBSCRIPTIONS: u32 = 1_000_000;
+
+pub(super) fn lines(layout: &Layout) -> String {
+    let (exports, imports) = passages(&layout.services);
     let mut text = "system_account: SYS\naccounts {\n  SYS {}\n".to_owned();
     for (account, more) in [
         (Account::Bus, format!("    jetstream: enabled\n    exports: [\n{exports}    ]\n")),
-        (Account::Edge, format!("    imports: [\n{imports}    ]\n")),
+        (
+            Account::Edge,
+            format!(
+                "    limits {{ max_connections: {}, max_subscriptions: {EDGE_SUBSCRIPTIONS} }}\n    \
+                 imports: [\n{imports}    ]\n",
+                layout.edge_connections
+            ),
+        ),
+        (Account::Mesh, "    jetstream: enabled\n".to_owned()),
         (Account::Backbone, String::new()),
     ] {
-        let inside: Vec<String> =
-            users.iter().filter(|user| user.account == account).map(line).collect();
-        if !inside.is_empty() {
-            let inside = inside.concat();
-            text.push_str(&format!("  {account} {{\n{more}    users: [\n{inside}    ]\n  }}\n"));
+        let users = layout.users.iter().filter(|user| user.account == account);
+        let users: String = users.map(line).collect();
+        // An account whose list of users is empty admits nobody, and the server takes it.
+        if !users.is_empty() {
+            text.push_str(&format!("  {account} {{\n{more}    users: [\n{users}    ]\n  }}\n"));
         }
     }
     text + "}\n"
 }
 
 /// What BUS exports to EDGE, and EDGE imports from BUS.
-fn passages() -> (String, String) {
+fn passages(more: &[String]) -> (String, String) {
     let services = SERVICES.iter().map(|subject| (*subject).to_owned());
-    let acks = READ.map(|stream| format!("$JS.ACK.{stream}.>"));
-    let new_acks = READ.map(|stream| format!("$JS.ACK.*.*.{stream}.>"));
-    let services = services.chain(acks).chain(new_acks).map(|subject| ("service", subject));
-    let deliveries = READ.map(|stream| ("stream", format!("mesh.deliver.{stream}.*")));
+    let acks = CROSSING.map(|stream| format!("$JS.ACK.{stream}.>"));
+    let new_acks = CROSSING.map(|stream| format!("$JS.ACK.*.*.{stream}.>"));
+    let services = services.chain(acks).chain(new_acks).chain(more.iter().cloned());
+    let deliveries = CROSSING.map(|stream| ("stream", format!("mesh.deliver.{stream}.*")));
     services
+        .map(|subject| ("service", subject))
         .chain(deliveries)
         .map(|(kind, subject)| {
+            let subject = quoted(&subject);
             (
-                format!("      {{ {kind}: \"{subject}\", accounts: [EDGE] }}\n"),
-                format!("      {{ {kind}: {{ account: BUS, subject: \"{subject}\" }} }}\n"),
+                format!("      {{ {kind}: {subject}, accounts: [EDGE] }}\n"),
+                format!("      {{ {kind}: {{ account: BUS, subject: {subject} }} }}\n"),
             )
         })
         .unzip()
@@ -61,7 +74,7 @@ fn line(user: &User) -> String {
 }
 
 /// A user's permissions as nats-server reads them. An empty list would allow everything.
-pub(super) fn permissions(permissions: &Permissions) -> String {
+fn permissions(permissions: &Permissions) -> String {
     let Permissions { publish, subscribe } = permissions;
     format!("{{ publish: {}, subscribe: {} }}", rules(publish), rules(subscribe))
 }

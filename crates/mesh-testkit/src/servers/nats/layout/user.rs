@@ -15,6 +15,8 @@ pub enum Account {
     Bus,
     /// Has everybody else: tools, asks and answers stay in it.
     Edge,
+    /// Has everybody and everything, where nothing is split.
+    Mesh,
     /// Has gateways of realms, and nothing of the mesh. It is written only where it has users.
     Backbone,
 }
@@ -24,6 +26,7 @@ impl Display for Account {
         f.write_str(match self {
             Self::Bus => "BUS",
             Self::Edge => "EDGE",
+            Self::Mesh => "MESH",
             Self::Backbone => "BACKBONE",
         })
     }
