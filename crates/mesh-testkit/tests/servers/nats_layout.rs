@@ -43,11 +43,14 @@ async fn objections(client: &mut RawNats) -> Vec<String> {
 
 #[tokio::test]
 async fn everybody_whom_the_files_know_can_log_in_and_nobody_else() {
-    let server = MeshServer::launch(layout()).await.unwrap();
+    let odd = "o\"dd\\ na\tme";
+    let host = Principal::Host { node: "n3".parse().unwrap() };
+    let added = User::named(odd, Account::Edge, host, Permissions::default()).unwrap();
+    let server = MeshServer::launch(layout().with_user(added)).await.unwrap();
     let expected = "controller controller-edge host.n1 host.n2 builder.n1 builder.n2 audit.n2 mail.n1 mail.n2 \
                     person.ada";
     let names: Vec<&str> = server.layout().users().iter().map(User::name).collect();
-    assert_eq!(names.join(" "), expected);
+    assert_eq!(names.join(" "), format!("{expected} {odd}"));
     for name in names {
         assert!(objections(&mut server.raw(name).await.unwrap()).await.is_empty(), "{name}");
     }
@@ -64,12 +67,13 @@ async fn an_event_passes_into_the_bus_and_its_confirmation_back() {
     let mut controller = server.raw("controller").await.unwrap();
     let stream = br#"{"name":"EVENTS","subjects":["mesh.events.*.>"],"storage":"file"}"#;
     let inbox = "_INBOX.controller.c1.ack.1";
-    let created = controller.request("$JS.API.STREAM.CREATE.EVENTS", inbox, stream).await.unwrap();
+    let created =
+        controller.request("$JS.API.STREAM.CREATE.EVENTS", inbox, &[], stream).await.unwrap();
     assert!(!String::from_utf8_lossy(&created.body).contains("error"), "{created:?}");
 
     let mut mail = server.raw("mail.n1").await.unwrap();
     let stored =
-        mail.request("mesh.events.mail.sent", "_INBOX.mail.n1.ack.1", b"{}").await.unwrap();
+        mail.request("mesh.events.mail.sent", "_INBOX.mail.n1.ack.1", &[], b"{}").await.unwrap();
     let told = String::from_utf8_lossy(&stored.body).into_owned();
     assert!(told.contains(r#""stream":"EVENTS""#) && told.contains(r#""seq":1"#), "{told}");
 }
@@ -109,7 +113,7 @@ async fn in_one_account_the_streams_are_within_reach_and_in_two_they_are_not() {
     for (layout, reached) in [(together, true), (layout().with_user(eve(Account::Edge)), false)] {
         let server = MeshServer::launch(layout).await.unwrap();
         let mut eve = server.raw("person.eve").await.unwrap();
-        let answer = eve.request("$JS.API.INFO", "_INBOX.person.eve.1", b"").await.unwrap();
+        let answer = eve.request("$JS.API.INFO", "_INBOX.person.eve.1", &[], b"").await.unwrap();
         let told = String::from_utf8_lossy(&answer.body).into_owned();
         assert_eq!(!told.contains("not enabled for account"), reached, "{told}");
     }

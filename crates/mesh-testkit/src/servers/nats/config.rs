@@ -89,11 +89,6 @@ impl NatsConfig {
         self.certificate.as_ref()
     }
 
-    /// Whether a client that says nothing is greeted with an INFO line, as far as is known.
-    pub(super) fn greets(&self) -> bool {
-        self.compose.is_none() && !self.shakes_first()
-    }
-
     /// Whether a client may begin with the TLS handshake.
     pub(super) fn shakes_first(&self) -> bool {
         self.certificate.is_some() && self.handshake_first != HandshakeFirst::No
@@ -154,7 +149,17 @@ fn quoted_path(path: &Path) -> String {
 
 /// A string that the server reads as this text.
 pub(super) fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\t' => quoted.push_str("\\t"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            _ => quoted.push(letter),
+        }
+    }
+    quoted + "\""
 }
 
 /// Lines may hold passwords, so they are not shown.
