@@ -36,7 +36,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Raise a mesh, its modules in this process, and watch its flows.
+    /// Raise a mesh with its modules in this process, and watch its flows.
     ///
     /// Reads a mesh file and its manifests (or the example's), computes from them what must
     /// happen, makes it happen and compares.

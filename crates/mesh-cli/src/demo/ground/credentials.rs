@@ -43,6 +43,8 @@ pub(crate) enum Mistake {
     Missing,
     #[error("it can't be read: {0}")]
     Unread(#[from] io::Error),
+    #[error("it is longer than {MAX_DOCUMENT_BYTES} bytes")]
+    TooLarge,
     #[error(transparent)]
     Document(#[from] mesh_core::credential::CredentialError),
     #[error("it is the credential of {0}")]
@@ -89,6 +91,9 @@ fn read(file: &Path, name: &str) -> Result<Target, Mistake> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Mistake::Missing),
         read => read?,
     };
+    if document.len() > MAX_DOCUMENT_BYTES {
+        return Err(Mistake::TooLarge);
+    }
     let credential = Credential::parse(document)?;
     if name_of(credential.principal()) != name {
         return Err(Mistake::Another(credential.principal().clone()));
