@@ -52,8 +52,8 @@ enum Command {
         #[arg(long, value_name = "NAME", value_enum, default_value_t = Transport::Memory)]
         transport: Transport,
         /// With `--transport nats`: run on the server that the credentials in this folder lead to, and
-        /// start none. One document for the controller (controller.json), for each module on each
-        /// of its nodes (<node>.<module>.json) and for each person (person.<name>.json).
+        /// start none. One document for the controller (`controller.json`), for each module on
+        /// each of its nodes (`<node>.<module>.json`) and for each person (`person.<name>.json`).
         #[arg(long, value_name = "FOLDER")]
         credentials: Option<PathBuf>,
     },
