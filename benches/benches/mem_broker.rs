@@ -15,11 +15,11 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{
-    AppendOptions, Connection, ConsumeOptions, ConsumerRef, DriftMode, PublishOptions,
-    ReceiveError, SubscribeOptions, Subscription, Transport,
+    AppendOptions, Connection, ConsumeOptions, DriftMode, PublishOptions, ReceiveError,
+    SubscribeOptions, Subscription, Transport,
 };
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use mesh_transport_mem::{InMemoryDurableBroker, InMemoryExactBroker};
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, mpsc};

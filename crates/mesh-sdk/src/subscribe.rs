@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
-use mesh_core::port::{
-    ConsumeOptions, ConsumerRef, ErrorKind, Operation, ReceiveError, TransportError,
-};
+use mesh_core::port::{ConsumeOptions, ErrorKind, Operation, ReceiveError, TransportError};
 use mesh_core::subject::Filter;
-use mesh_core::topology::StreamName;
+use mesh_core::topology::{ConsumerRef, StreamName};
 
 use crate::broker::Broker;
 use crate::dispatch::Dispatcher;

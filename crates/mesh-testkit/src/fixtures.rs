@@ -10,10 +10,11 @@ use mesh_core::name::{
     ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, ToolName,
 };
 use mesh_core::permissions::{Permissions, Rules};
-use mesh_core::port::{ConsumerRef, QueueGroup};
+use mesh_core::port::QueueGroup;
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{
-    ConsumerRules, ConsumerSpec, DeliverFrom, Inbox, MeshSubject, StreamName, StreamSpec, Topology,
+    ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom, Inbox, MeshSubject, StreamName,
+    StreamSpec, Topology,
 };
 
 /// What `result` holds, or a panic with its error at the caller's line.

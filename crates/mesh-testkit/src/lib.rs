@@ -5,5 +5,7 @@ pub mod clock;
 pub mod expect;
 pub mod fixtures;
 pub mod model;
+#[cfg(all(unix, feature = "servers"))]
+pub mod servers;
 pub mod strategies;
 pub mod suite;

@@ -1,1 +1,12 @@
-//! The TLS trust of mesh: a certificate pinned by its fingerprint.
+#![doc = include_str!("../README.md")]
+
+mod config;
+mod refusal;
+mod verifier;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{Pinned, TlsError, client_config};
+pub use refusal::{Refusal, Refusals};
+pub use verifier::PinnedVerifier;

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{ConsumerRef, ErrorKind, Operation, QueueGroup, TransportError};
+use mesh_core::port::{ErrorKind, Operation, QueueGroup, TransportError};
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{AckAddress, DeliverySubject};
+use mesh_core::topology::{AckAddress, ConsumerRef, DeliverySubject, api_filter};
 
 /// What a connection may do now.
 #[derive(Debug)]
@@ -129,6 +129,18 @@ impl Access {
         match self {
             Self(Some(allowed)) if !acknowledges(&allowed.load().permissions, consumer) => {
                 Err(TransportError::new(ErrorKind::Denied, operation).about(consumer.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Streams and consumers themselves are the server's API, which takes the right to publish there.
+    pub(crate) fn administer(&self, operation: Operation) -> Result<(), TransportError> {
+        match self {
+            Self(Some(allowed))
+                if !allowed.load().permissions.publish.permits_filter(&api_filter(), None) =>
+            {
+                Err(TransportError::new(ErrorKind::Denied, operation).about(api_filter()))
             }
             _ => Ok(()),
         }

@@ -5,15 +5,14 @@ use std::sync::{Arc, Weak};
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{
-    Appended, Capabilities, Clock, ConsumerRef, ErrorKind, Operation, TransportError,
-};
+use mesh_core::port::{Appended, Capabilities, Clock, ErrorKind, Operation, TransportError};
 use mesh_core::subject::Subject;
 use mesh_core::time::Timestamp;
-use mesh_core::topology::StreamName;
+use mesh_core::topology::{ConsumerRef, StreamName};
 use parking_lot::{Mutex, RwLock};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
+use tokio::runtime::{self, Handle};
 
 use crate::access::Access;
 use crate::link::{Link, LinkId};
@@ -265,6 +264,16 @@ impl Broker {
         if let Some(stream) = self.stream(consumer.stream) {
             self.run(stream.look(&consumer.consumer, self.clock.monotonic()));
         }
+    }
+
+    /// Sees that what is due is looked at while only this runtime runs; the answer is which it is.
+    pub(crate) fn wait_here(&self, known: Option<runtime::Id>) -> Option<runtime::Id> {
+        let runtime = Handle::try_current().ok()?;
+        let id = runtime.id();
+        if known != Some(id) {
+            self.timer.wait_on(&runtime, &self.me);
+        }
+        Some(id)
     }
 
     /// Does what a change of a stream asked for. The stream's lock must be free.

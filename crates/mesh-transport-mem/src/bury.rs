@@ -14,7 +14,7 @@ impl Broker {
         let Some(stream) = self.stream(burial.consumer.stream) else {
             return;
         };
-        let Burial { consumer, sequence, deliveries, message, reason, error } = burial;
+        let Burial { consumer, instance, sequence, deliveries, message, reason, error } = burial;
         let consumer_name = consumer.consumer.clone();
         let letter = DeadLetter {
             subject: message.as_ref().map(|message| message.subject().clone()),
@@ -34,7 +34,7 @@ impl Broker {
             }
         };
         let now = self.clock.monotonic();
-        self.run(stream.buried(&consumer_name, sequence, done, now));
+        self.run(stream.buried(&consumer_name, instance, sequence, done, now));
     }
 
     fn post(&self, letter: &DeadLetter, original: Option<&Message>) -> Result<(), TransportError> {

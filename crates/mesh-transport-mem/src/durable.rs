@@ -46,7 +46,7 @@ impl InMemoryDurableBroker {
     /// port of administration.
     ///
     /// # Errors
-    /// `Broker` outside a tokio runtime: the broker's timer runs on the one it finds here.
+    /// `Broker` outside a tokio runtime, on which the broker waits for what is due.
     pub fn connect(
         &self,
         principal: Principal,
@@ -57,7 +57,7 @@ impl InMemoryDurableBroker {
                 .detail("not in a tokio runtime")
                 .caused_by(error)
         })?;
-        self.0.timer.run_on(runtime, &Arc::downgrade(&self.0));
+        self.0.timer.wait_on(&runtime, &Arc::downgrade(&self.0));
         let link = self.0.connect(principal, Access::of(permissions));
         Ok(Port::connection(link))
     }

@@ -5,16 +5,18 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::select;
-use mesh_core::port::{Clock, ConsumerRef};
+use mesh_core::port::Clock;
+use mesh_core::topology::ConsumerRef;
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
+use tokio::runtime::{self, Handle};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::broker::Broker;
 
-/// When which consumer is to be looked at. One task waits for the earliest point in time; it begins
-/// with the first and never runs longer than the broker.
+/// When which consumer is to be looked at. On each runtime that the broker is used on, one task waits
+/// for the earliest point in time: whichever wakes first looks, so none is missed on a runtime that
+/// stands idle or is gone. None runs longer than the broker.
 #[derive(Debug)]
 pub(crate) struct Timer {
     shared: Arc<Shared>,
@@ -31,9 +33,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Agenda {
     due: BTreeSet<(Duration, ConsumerRef)>,
-    /// The runtime that the last connection was made on.
-    runtime: Option<Handle>,
-    task: Option<JoinHandle<()>>,
+    tasks: Vec<(runtime::Id, JoinHandle<()>)>,
     over: bool,
 }
 
@@ -44,32 +44,29 @@ impl Timer {
         }
     }
 
-    /// The runtime that the task may run on, from now on. Where it ended with a runtime of before,
-    /// it goes on here.
-    pub(crate) fn run_on(&self, runtime: Handle, broker: &Weak<Broker>) {
+    /// Waits on this runtime too, from now on.
+    pub(crate) fn wait_on(&self, runtime: &Handle, broker: &Weak<Broker>) {
         let mut agenda = self.shared.agenda.lock();
-        if !agenda.is_running() && !agenda.due.is_empty() {
-            agenda.task = Some(runtime.spawn(run(Arc::clone(&self.shared), Weak::clone(broker))));
+        // A task ends before its broker only with its runtime.
+        agenda.tasks.retain(|(_, task)| !task.is_finished());
+        let id = runtime.id();
+        if !agenda.tasks.iter().any(|(known, _)| *known == id) {
+            let run = run(Arc::clone(&self.shared), Weak::clone(broker));
+            agenda.tasks.push((id, runtime.spawn(run)));
         }
-        agenda.runtime = Some(runtime);
     }
 
     /// Has `broker` look at this consumer then.
     pub(crate) fn add(&self, due: Duration, consumer: ConsumerRef, broker: &Weak<Broker>) {
+        if let Ok(runtime) = Handle::try_current() {
+            self.wait_on(&runtime, broker);
+        }
         let mut agenda = self.shared.agenda.lock();
         let earliest = agenda.due.first().is_none_or(|(at, _)| due < *at);
         agenda.due.insert((due, consumer));
-        if agenda.is_running() {
-            drop(agenda);
-            if earliest {
-                self.shared.changed.notify_one();
-            }
-            return;
-        }
-        let runtime = Handle::try_current().ok().or_else(|| agenda.runtime.clone());
-        if let Some(runtime) = runtime {
-            let run = run(Arc::clone(&self.shared), Weak::clone(broker));
-            agenda.task = Some(runtime.spawn(run));
+        drop(agenda);
+        if earliest {
+            self.shared.changed.notify_waiters();
         }
     }
 
@@ -79,21 +76,17 @@ impl Timer {
     }
 }
 
-impl Agenda {
-    fn is_running(&self) -> bool {
-        self.task.as_ref().is_some_and(|task| !task.is_finished())
-    }
-}
-
 impl Drop for Timer {
     fn drop(&mut self) {
         self.shared.agenda.lock().over = true;
-        self.shared.changed.notify_one();
+        self.shared.changed.notify_waiters();
     }
 }
 
 async fn run(shared: Arc<Shared>, broker: Weak<Broker>) {
     loop {
+        // Begun before the look, so that no change after it is missed.
+        let changed = shared.changed.notified();
         let now = shared.clock.monotonic();
         let wait = {
             let mut agenda = shared.agenda.lock();
@@ -116,7 +109,6 @@ async fn run(shared: Arc<Shared>, broker: Weak<Broker>) {
                 }
             }
         };
-        let changed = shared.changed.notified();
         match wait {
             None => changed.await,
             Some(due) => {

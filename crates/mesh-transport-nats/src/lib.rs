@@ -1,10 +1,32 @@
-//! NATS behind the ports of mesh.
-
-#![cfg_attr(not(test), expect(dead_code, reason = "the connection that uses these comes next"))]
+#![doc = include_str!("../README.md")]
 
 mod administration;
 mod api;
 mod api_error;
+mod append;
+mod close;
+mod connect;
+mod consume;
+mod convert;
+mod dead_letters;
+mod dial;
+mod error;
+mod events;
+mod link;
+mod live;
+mod options;
+mod pending;
+mod port;
 mod pub_ack;
+mod publish;
+mod queue;
+mod request;
+mod session;
+mod supervise;
+mod target;
 
 pub use administration::StreamSettings;
+pub use connect::{Source, connect, unreadable};
+pub use dead_letters::DeadLetterKeeper;
+pub use options::{NatsOptions, OptionsError};
+pub use target::{Target, TargetError};

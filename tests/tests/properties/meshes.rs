@@ -6,10 +6,12 @@ use mesh_core::identity::Responder;
 use mesh_core::manifest::{AssignedModule, Mesh, Severity, ToolRef};
 use mesh_core::name::{ConsumerName, EventName, ModuleName, ToolName};
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{ConsumerRef, QueueGroup};
+use mesh_core::port::QueueGroup;
 use mesh_core::provision::{GRANT_TOOL, WITHDRAW_TOOL};
 use mesh_core::subject::{Filter, Subject, overlaps};
-use mesh_core::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, StreamName};
+use mesh_core::topology::{
+    AckAddress, ConsumerRef, DeliverySubject, Inbox, MeshSubject, StreamName,
+};
 use mesh_testkit::strategies::*;
 use proptest::prelude::*;
 

@@ -13,7 +13,7 @@ pub(crate) fn clippy(workspace: &Workspace, _: &[String]) -> Result<(), Failure>
 
 pub(crate) fn docs(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
     workspace.cargo_with(
-        &["doc", "--workspace", "--no-deps", "--locked"],
+        &["doc", "--workspace", "--all-features", "--no-deps", "--locked"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: each step says what it does, sets up what the tests need, or runs some.
 
 pub(crate) mod examples;
+mod nats_server;
 mod suites;
 
 use crate::run::{Failure, Workspace};
@@ -9,6 +10,7 @@ type Step = fn(&Workspace) -> Result<(), Failure>;
 
 /// The steps in order, a file each. What brings a broker that tests need goes before the suites.
 const STEPS: &[(&str, Step)] = &[
+    ("nats-server: bring the one that tests start", nats_server::bring),
     ("examples: run each, compare what it prints", examples::run_all),
     ("suites: unit, property, conformance and documentation tests", suites::run_all),
 ];

@@ -3,8 +3,7 @@
 use mesh_core::identity::Instance;
 use mesh_core::manifest::{Access, ModuleManifest, ToolRef};
 use mesh_core::name::{ConsumerName, EventName};
-use mesh_core::port::ConsumerRef;
-use mesh_core::topology::StreamName;
+use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_sdk::Broker;
 
 use super::raise::Raised;

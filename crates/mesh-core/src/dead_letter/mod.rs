@@ -5,10 +5,10 @@
 //! use mesh_core::dead_letter::{DeadLetter, DeadReason};
 //! use mesh_core::message::Message;
 //! use mesh_core::name::ConsumerName;
-//! use mesh_core::port::{ConsumerRef, Limits};
+//! use mesh_core::port::Limits;
 //! use mesh_core::subject::Subject;
 //! use mesh_core::time::Timestamp;
-//! use mesh_core::topology::StreamName;
+//! use mesh_core::topology::{ConsumerRef, StreamName};
 //!
 //! let event = Message::new(Subject::new("mesh.events.mail.sent")?, "{}")
 //!     .with_header("x-event-id".parse()?, "e-1".parse()?);
@@ -44,9 +44,10 @@ mod tests;
 use std::fmt;
 
 use crate::message::{Headers, Message, MessageParts, PublishId, PublishIdError};
-use crate::port::{ConsumerRef, Limits, Reason};
+use crate::port::{Limits, Reason};
 use crate::subject::Subject;
 use crate::time::Timestamp;
+use crate::topology::ConsumerRef;
 
 pub use parse::DeadLetterError;
 pub use replay::ReplayError;

@@ -2,9 +2,9 @@ use super::{DeadLetter, DeadReason};
 use crate::message::{HeaderName, Message, names};
 use crate::name::ConsumerName;
 use crate::percent;
-use crate::port::{ConsumerRef, Reason};
+use crate::port::Reason;
 use crate::subject::Subject;
-use crate::topology::StreamName;
+use crate::topology::{ConsumerRef, StreamName};
 
 /// Why a message is not a dead letter that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

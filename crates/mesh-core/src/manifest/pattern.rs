@@ -3,6 +3,7 @@ use std::str::FromStr;
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::binding::BindingPattern;
 use crate::name::{EventName, ModuleName, NameError};
 use crate::subject::{Filter, MAX_SUBJECT_BYTES, Subject, SubjectError, normalise};
 
@@ -10,8 +11,9 @@ use crate::subject::{Filter, MAX_SUBJECT_BYTES, Subject, SubjectError, normalise
 /// token and a last `>` for one or more.
 ///
 /// An event has a module and at least one more token, so a pattern never reaches anything but
-/// events: `>` means `*.>`. AMQP's `#` is read where it is last and has an exact translation: `a.b.#`
-/// is `a.b` and `a.b.>`, `a.#` is `a.>`, and `#` is `*.>`.
+/// events: `>` means `*.>`. AMQP's `#` is read where it is last, and means what
+/// [`BindingPattern::to_filters`] says of events: `a.b.#` is `a.b` and `a.b.>`, `a.#` and `a.*.#` are
+/// `a.>`, and `#` is `*.>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EventPattern {
     text: String,
@@ -71,6 +73,7 @@ impl EventPattern {
         for (index, token) in filter.tokens().enumerate() {
             let checked = match token {
                 "#" if index == last => Ok(()),
+                // Before stars it would be exact, and is refused all the same (protocol §1).
                 "#" => return Err(PatternError::HashNotLast { offset }),
                 "*" | ">" => Ok(()),
                 _ if index == 0 => ModuleName::new(token).map(drop),
@@ -79,20 +82,29 @@ impl EventPattern {
             checked.map_err(|error| PatternError::Token { offset, error })?;
             offset += token.len() + 1;
         }
-        let filters = match (text.strip_suffix('#'), text) {
-            (Some(""), _) | (_, ">") => smallvec![Filter::from_checked("*.>".into())],
-            (None, _) if last == 0 => return Err(PatternError::OneToken),
-            (None, _) => smallvec![filter],
-            (Some(stem), _) => {
-                let rest = Filter::from_checked(format!("{stem}>"));
-                match Filter::new(stem.trim_end_matches('.')) {
-                    Ok(exact) if last > 1 => smallvec![exact, rest],
-                    _ => smallvec![rest],
-                }
-            }
+        let filters = if text.ends_with('#') {
+            let pattern = BindingPattern::new(text)?;
+            let translated = pattern
+                .to_filters()
+                .map_err(|refused| PatternError::HashNotLast { offset: refused.offset })?;
+            translated.into_iter().filter_map(Self::of_events).collect()
+        } else {
+            Self::of_events(filter).map_or_else(SmallVec::new, |filter| smallvec![filter])
         };
+        if filters.is_empty() {
+            return Err(PatternError::OneToken);
+        }
         let text = text.to_owned();
         Ok(Self { text, filters })
+    }
+
+    /// `filter` as far as it reaches events, which have two tokens or more.
+    fn of_events(filter: Filter) -> Option<Filter> {
+        match filter.as_str() {
+            ">" => Some(Filter::from_checked("*.>".into())),
+            _ if filter.tokens().count() == 1 => None,
+            _ => Some(filter),
+        }
     }
 
     /// The pattern of exactly one event.

@@ -64,6 +64,13 @@ fn is_service_error(name: &str) -> bool {
     is(&names::SERVICE_ERROR) || is(&names::SERVICE_ERROR_CODE)
 }
 
+/// Whether a header of this name is the broker's alone: a sender may not set it, and what arrives with it
+/// is not the sender's word. The two of an error answer are no broker's (protocol §6).
+#[must_use]
+pub fn is_reserved(name: &str) -> bool {
+    belongs_to_broker(name) && !is_service_error(name)
+}
+
 impl Message {
     /// Checks what every transport refuses alike, before anything is on the wire.
     ///
@@ -84,11 +91,7 @@ impl Message {
         if let Some(name) = self.headers().repeated() {
             return Err(MessageProblem::RepeatedHeader { name: name.to_string() });
         }
-        match self
-            .headers()
-            .iter()
-            .find(|(name, _)| belongs_to_broker(name) && !is_service_error(name))
-        {
+        match self.headers().iter().find(|(name, _)| is_reserved(name)) {
             Some((name, _)) => Err(MessageProblem::BrokerHeader { name: name.to_owned() }),
             None => Ok(()),
         }

@@ -15,8 +15,8 @@ use bytes::Bytes;
 
 use crate::subject::Subject;
 
-pub use check::MessageProblem;
 pub(crate) use check::belongs_to_broker;
+pub use check::{MessageProblem, is_reserved};
 pub use header::{HeaderError, HeaderName, HeaderProblem, HeaderValue, names};
 pub use headers::Headers;
 pub use publish_id::{PublishId, PublishIdError};

@@ -8,10 +8,13 @@ use crate::name::{
     ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId,
     ToolName,
 };
-use crate::port::{ConsumerRef, QueueGroup};
+use crate::port::QueueGroup;
 use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL, is_reserved_tool};
 use crate::subject::{Filter, SubjectError};
-use crate::topology::{AckAddress, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName};
+use crate::topology::{
+    AckAddress, ConsumerRef, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName,
+    api_filter,
+};
 
 /// What a module's manifest says that its account follows from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -182,7 +185,6 @@ impl Permissions {
             "mesh.build.request",
             "mesh.events.dead",
             "mesh.replay.>",
-            "$JS.API.>",
             "mesh.tools.*.provision_grant",
             "mesh.tools.*.provision_withdraw",
             "_INBOX.host.*.controller.>",
@@ -191,6 +193,7 @@ impl Permissions {
         ]
         .map(fixed)
         .into();
+        publish.push(api_filter());
         let mut subscribe = vec![
             Rule::from(fixed("mesh.control.*.alive")),
             Rule::from(fixed("_INBOX.controller.>")),

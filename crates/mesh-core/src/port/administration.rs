@@ -2,13 +2,14 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use super::{ConsumerRef, TransportError};
+use super::TransportError;
 use crate::message::Message;
 use crate::subject::Subject;
 use crate::time::Timestamp;
-use crate::topology::{StreamName, Topology};
+use crate::topology::{ConsumerRef, StreamName, Topology};
 
-/// The controller's side of a broker. Nobody else has it.
+/// The controller's side of a broker. Nobody else has it. Where rights are enforced, each call takes
+/// the right to the server's API ([`api_filter`](crate::topology::api_filter)), and is `Denied` without.
 #[async_trait]
 pub trait Administration: Send + Sync + fmt::Debug {
     /// Makes the broker hold the streams and consumers of `topology`. Idempotent; never deletes.

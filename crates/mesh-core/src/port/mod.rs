@@ -26,8 +26,7 @@ pub use delivery::{Delivery, DeliveryInfo, Reason, Settlement, Verdict};
 pub use error::{ErrorKind, Operation, TransportError};
 pub use incoming::{Incoming, ReceiveError, RefusalReason};
 pub use options::{
-    AppendOptions, ConsumeOptions, ConsumerRef, PublishOptions, QueueGroup, ServeOptions,
-    SubscribeOptions,
+    AppendOptions, ConsumeOptions, PublishOptions, QueueGroup, ServeOptions, SubscribeOptions,
 };
 pub use requests::{Answer, Call, Calls, Requests};
 pub use state::{CloseReport, ConnectionState, ConnectionStates};

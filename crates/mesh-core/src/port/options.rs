@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::message::{Message, MessageProblem, PublishId};
 use crate::name::{ConsumerName, NameError, NameProblem};
 use crate::subject::Filter;
-use crate::topology::{ConsumerRules, StreamName};
+use crate::topology::ConsumerRules;
 
 /// How a live message is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,30 +132,6 @@ const fn nonzero(value: usize) -> NonZeroUsize {
     match NonZeroUsize::new(value) {
         Some(value) => value,
         None => NonZeroUsize::MIN,
-    }
-}
-
-/// A durable consumer of a stream.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(clippy::exhaustive_structs, reason = "it is a pair")]
-pub struct ConsumerRef {
-    /// The stream.
-    pub stream: StreamName,
-    /// The consumer's name in it.
-    pub consumer: ConsumerName,
-}
-
-impl ConsumerRef {
-    /// This consumer of that stream.
-    #[must_use]
-    pub fn new(stream: StreamName, consumer: ConsumerName) -> Self {
-        Self { stream, consumer }
-    }
-}
-
-impl fmt::Display for ConsumerRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.stream, self.consumer)
     }
 }
 

@@ -31,6 +31,8 @@ pub trait Requests: Send + Sync + fmt::Debug {
     /// - `request_late_answer_reaches_nobody`: one that comes after the time given is dropped; the
     ///   next request is not confused.
     /// - `request_with_its_own_reply_address_is_invalid`.
+    /// - `request_given_up_midway_confuses_no_other`: dropped before it has returned, it leaves the
+    ///   connection usable, and its answer reaches no other.
     /// - `request_after_close_is_closed`.
     async fn request(
         &self,
@@ -52,6 +54,8 @@ pub trait Requests: Send + Sync + fmt::Debug {
     /// - `serve_answer_over_the_limit_is_too_large`: told to who answers.
     /// - `serve_to_a_denied_subject_is_denied`. \[`Permissions`]
     /// - `serve_ends_when_dropped`: afterwards requests find nobody.
+    /// - `serve_given_up_midway_leaves_nobody`: dropped before it has returned, requests find nobody
+    ///   after a flush, and the connection is usable.
     /// - `serve_after_close_is_closed`.
     async fn serve(&self, filter: Filter, options: ServeOptions) -> Result<Calls, TransportError>;
 }

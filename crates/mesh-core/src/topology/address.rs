@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use super::{MeshSubject, StreamName};
+use super::{ConsumerRef, MeshSubject, StreamName};
 use crate::identity::Principal;
 use crate::identity::Responder;
 use crate::name::ConsumerName;
-use crate::port::ConsumerRef;
 use crate::provision::is_reserved_tool;
 use crate::subject::{Filter, Subject};
 
@@ -182,72 +181,9 @@ impl DeliverySubject {
     }
 }
 
-/// Where a delivery is acknowledged, in either of the server's two forms.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AckAddress {
-    /// The consumer whose delivery it is.
-    pub consumer: ConsumerRef,
-    /// Which try, from 1.
-    pub delivered: u64,
-    /// The message's number in its stream.
-    pub stream_sequence: u64,
-    /// The delivery's number in the consumer.
-    pub consumer_sequence: u64,
-    /// How many messages still wait for the consumer.
-    pub pending: u64,
-}
-
-impl AckAddress {
-    /// What a consumer's reader may publish: both forms with exact token counts; a shorter pattern
-    /// let a user acknowledge another stream's message (protocol §4).
-    #[must_use]
-    pub fn filters(consumer: &ConsumerRef) -> [Filter; 2] {
-        let ConsumerRef { stream, consumer } = consumer;
-        [
-            Filter::from_checked(format!("$JS.ACK.{stream}.{consumer}.*.*.*.*.*")),
-            Filter::from_checked(format!("$JS.ACK.*.*.{stream}.{consumer}.*.*.*.*.>")),
-        ]
-    }
-
-    /// Reads `$JS.ACK.<stream>.<consumer>.<delivered>.<sseq>.<cseq>.<time>.<pending>`, or the same
-    /// with `<domain>.<account hash>` after `ACK` and a random token at the end.
-    ///
-    /// # Errors
-    /// [`AddressError::NotAnAck`].
-    pub fn parse(subject: &Subject) -> Result<Self, AddressError> {
-        Self::read(subject).ok_or(AddressError::NotAnAck)
-    }
-
-    fn read(subject: &Subject) -> Option<Self> {
-        let rest = subject.as_str().strip_prefix("$JS.ACK.")?;
-        let tokens: Vec<&str> = rest.split('.').collect();
-        let tokens = match tokens.len() {
-            7 => &tokens[..],
-            9.. => tokens.get(2..)?,
-            _ => return None,
-        };
-        let number = |index: usize| tokens.get(index)?.parse::<u64>().ok();
-        let _time = number(5)?;
-        Some(Self {
-            consumer: ConsumerRef::new(
-                StreamName::from_name(tokens.first()?)?,
-                ConsumerName::new(tokens.get(1)?).ok()?,
-            ),
-            delivered: number(2)?,
-            stream_sequence: number(3)?,
-            consumer_sequence: number(4)?,
-            pending: number(6)?,
-        })
-    }
-
-    /// The first form, as the server writes it; `time` in nanoseconds since the Unix epoch.
-    #[must_use]
-    pub fn to_subject(&self, time: u64) -> Subject {
-        let ConsumerRef { stream, consumer } = &self.consumer;
-        let Self { delivered, stream_sequence, consumer_sequence, pending, .. } = self;
-        Subject::from_checked(format!(
-            "$JS.ACK.{stream}.{consumer}.{delivered}.{stream_sequence}.{consumer_sequence}.{time}.{pending}"
-        ))
-    }
+/// Everything that the server's own API listens to: what the controller alone may publish, and what
+/// [`Administration`](crate::port::Administration) takes (protocol §4).
+#[must_use]
+pub fn api_filter() -> Filter {
+    Filter::from_checked("$JS.API.>".to_owned())
 }

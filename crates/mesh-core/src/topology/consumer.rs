@@ -1,8 +1,33 @@
+use std::fmt;
 use std::time::Duration;
 
 use super::StreamName;
-use crate::port::ConsumerRef;
+use crate::name::ConsumerName;
 use crate::subject::Filter;
+
+/// A durable consumer of a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_structs, reason = "it is a pair")]
+pub struct ConsumerRef {
+    /// The stream.
+    pub stream: StreamName,
+    /// The consumer's name in it.
+    pub consumer: ConsumerName,
+}
+
+impl ConsumerRef {
+    /// This consumer of that stream.
+    #[must_use]
+    pub fn new(stream: StreamName, consumer: ConsumerName) -> Self {
+        Self { stream, consumer }
+    }
+}
+
+impl fmt::Display for ConsumerRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.stream, self.consumer)
+    }
+}
 
 /// What a durable consumer is given and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]

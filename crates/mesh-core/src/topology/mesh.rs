@@ -1,8 +1,9 @@
 use std::time::Duration;
 
-use super::{ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName, StreamSpec};
+use super::{
+    ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName, StreamSpec,
+};
 use crate::name::{ConsumerName, ModuleName, NodeName};
-use crate::port::ConsumerRef;
 use crate::subject::{Filter, SubjectError, normalise};
 
 const MIB: u64 = 1024 * 1024;

@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ack;
 mod address;
 mod amqp;
 mod amqp_queue;
@@ -28,10 +29,11 @@ mod stream_name;
 #[cfg(test)]
 mod tests;
 
-pub use address::{AckAddress, AddressError, DeliverySubject, Inbox, ReplyAddress};
+pub use ack::{AckAddress, AckNumbers, AckPrefix};
+pub use address::{AddressError, DeliverySubject, Inbox, ReplyAddress, api_filter};
 pub use amqp::{AmqpExchange, AmqpRoute};
 pub use amqp_queue::{AmqpQueue, AmqpQueueKind};
-pub use consumer::{ConsumerRules, ConsumerSpec, DeliverFrom};
+pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
 pub use mesh::Topology;
 pub use mesh_subject::{MeshSubject, MeshSubjectError};
 pub use stream::{Retention, StreamSpec};

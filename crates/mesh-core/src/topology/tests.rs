@@ -2,7 +2,6 @@ use super::*;
 use crate::identity::Principal;
 use crate::identity::Responder;
 use crate::name::{ConsumerName, ModuleName, NodeName};
-use crate::port::ConsumerRef;
 use crate::subject::{Filter, Subject};
 
 fn subject(text: &str) -> Subject {

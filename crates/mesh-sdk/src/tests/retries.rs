@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use mesh_core::port::{
-    Appended, ConsumeOptions, ConsumerRef, Deliveries, ErrorKind, Operation, Streams,
-    TransportError,
+    Appended, ConsumeOptions, Deliveries, ErrorKind, Operation, Streams, TransportError,
 };
+use mesh_core::topology::ConsumerRef;
 
 use super::*;
 use crate::{PublishError, Published};

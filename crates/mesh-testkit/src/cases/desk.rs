@@ -5,10 +5,8 @@ use crate::fixtures::{consumer, consumer_spec, event, host, message, node};
 use crate::suite::scene::text;
 use crate::suite::{Failure, Scene, Stage, Verdict, ensure_eq, located};
 use mesh_core::message::Message;
-use mesh_core::port::{
-    Administration, Appended, Connection, ConsumeOptions, ConsumerRef, Deliveries, Delivery,
-};
-use mesh_core::topology::{ConsumerSpec, DeliverFrom, StreamName, Topology};
+use mesh_core::port::{Administration, Appended, Connection, ConsumeOptions, Deliveries, Delivery};
+use mesh_core::topology::{ConsumerRef, ConsumerSpec, DeliverFrom, StreamName, Topology};
 
 /// A bed with events of the module `shop`, consumed by `mail` and `crm` in three tries, the dead
 /// letters read by the controller, and the node `n1`.

@@ -1,5 +1,6 @@
 use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::port::{Capability, ErrorKind};
+use mesh_core::topology::Inbox;
 
 use crate::fixtures::{filter, message, module};
 use crate::suite::scene::{closed, refused, text, unsupported};
@@ -104,7 +105,11 @@ async fn subscribe_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let may = Permissions {
         publish: Rules::everything(),
-        subscribe: Rules::allow([filter("test.allowed.>")]).except([filter("test.allowed.not")]),
+        subscribe: Rules::allow([
+            filter("test.allowed.>"),
+            Inbox::of(&module("n1", "mail")).filter(),
+        ])
+        .except([filter("test.allowed.not")]),
     };
     let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
     for text in ["test.denied", "test.allowed", "test.allowed.not"] {

@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
-use mesh_core::port::ConsumerRef;
-use mesh_core::topology::{ConsumerRules, ConsumerSpec, StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, ConsumerSpec, StreamName, Topology};
 
 use crate::fixtures::{consumer, consumer_spec, controller, filter, module, with_stream};
 

@@ -1,9 +1,8 @@
 use std::time::Duration;
 
 use mesh_core::name::{ModuleName, NodeName};
-use mesh_core::port::ConsumerRef;
 use mesh_core::subject::Filter;
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use proptest::prelude::*;
 
 use super::{consumer_name, few_modules, few_nodes};

@@ -7,12 +7,11 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{
-    Appended, Capability, CloseReport, Connection, ConsumeOptions, ConsumerRef, Deliveries,
-    ErrorKind, Incoming, PublishOptions, ReceiveError, SubscribeOptions, Subscription,
-    TransportError,
+    Appended, Capability, CloseReport, Connection, ConsumeOptions, Deliveries, ErrorKind, Incoming,
+    PublishOptions, ReceiveError, SubscribeOptions, Subscription, TransportError,
 };
 use mesh_core::subject::Filter;
-use mesh_core::topology::{ConsumerRules, Topology};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, Topology};
 
 use super::{Bed, Failure, ensure, ensure_eq, located};
 use crate::fixtures::{controller, message, module};
@@ -66,6 +65,17 @@ impl Scene {
     ) -> Result<Result<Connection, TransportError>, Failure> {
         let dialling = self.bed.connect(principal, permissions);
         self.soon("a connection", dialling).await
+    }
+
+    /// Replaces the permissions of who is connected.
+    pub(crate) async fn set_permissions(
+        &self,
+        principal: &Principal,
+        permissions: &Permissions,
+    ) -> Result<(), Failure> {
+        let changing = self.bed.set_permissions(principal, permissions);
+        let changed = self.soon("other permissions", changing).await?;
+        changed.map_err(|error| Failure::new(format!("permissions stay as they are: {error}")))
     }
 
     /// What `future` gives, if it does so in time.
@@ -329,7 +339,7 @@ pub(crate) fn unsupported<T>(
 }
 
 /// Fails unless subject, payload and headers are those that were sent. Headers that the broker adds
-/// for itself don't count.
+/// for itself don't count, nor does the order.
 pub(crate) fn same(found: &Message, sent: &Message) -> Result<(), Failure> {
     ensure_eq!(found.subject(), sent.subject(), "subject");
     ensure!(
@@ -339,8 +349,11 @@ pub(crate) fn same(found: &Message, sent: &Message) -> Result<(), Failure> {
         found.payload().len()
     );
     let own = |(name, _): &(&str, &str)| !name.to_ascii_lowercase().starts_with("nats-");
-    let headers: Vec<_> = found.headers().iter().filter(own).collect();
-    ensure_eq!(headers, sent.headers().iter().collect::<Vec<_>>(), "headers");
+    let mut headers: Vec<_> = found.headers().iter().filter(own).collect();
+    let mut expected: Vec<_> = sent.headers().iter().collect();
+    headers.sort_unstable();
+    expected.sort_unstable();
+    ensure_eq!(headers, expected, "headers");
     Ok(())
 }
 

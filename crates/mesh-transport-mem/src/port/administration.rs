@@ -2,13 +2,21 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mesh_core::port::{
-    Administration, ConsumerRef, ConsumerState, Drift, DriftMode, ErrorKind, Operation, Position,
-    Stored, StreamState, TransportError,
+    Administration, ConsumerState, Drift, DriftMode, ErrorKind, Operation, Position, Stored,
+    StreamState, TransportError,
 };
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
 use super::Port;
 use crate::stream::{Stream, assert, check};
+
+impl Port {
+    /// Looks each time: the right may have been taken away since the connection was made.
+    fn may_administer(&self, operation: Operation) -> Result<(), TransportError> {
+        self.link.check_open(operation)?;
+        self.link.access.administer(operation)
+    }
+}
 
 #[async_trait]
 impl Administration for Port {
@@ -17,9 +25,8 @@ impl Administration for Port {
         topology: &Topology,
         mode: DriftMode,
     ) -> Result<Vec<Drift>, TransportError> {
-        let link = &self.link;
-        link.check_open(Operation::Assert)?;
-        let broker = &link.broker;
+        self.may_administer(Operation::Assert)?;
+        let broker = &self.link.broker;
         let mut drift = Vec::new();
         let mut changes = Vec::new();
         {
@@ -49,7 +56,7 @@ impl Administration for Port {
         stream: StreamName,
         position: Position,
     ) -> Result<Option<Stored>, TransportError> {
-        self.link.check_open(Operation::Read)?;
+        self.may_administer(Operation::Read)?;
         let broker = &self.link.broker;
         let stream = broker.stream(stream).ok_or_else(|| {
             TransportError::new(ErrorKind::NotFound, Operation::Read).about(stream.as_str())
@@ -58,7 +65,7 @@ impl Administration for Port {
     }
 
     async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError> {
-        self.link.check_open(Operation::Inspect)?;
+        self.may_administer(Operation::Inspect)?;
         let broker = &self.link.broker;
         let stream = broker.stream(stream);
         Ok(stream.map(|stream| stream.state(broker.clock.monotonic())))
@@ -68,7 +75,7 @@ impl Administration for Port {
         &self,
         consumer: &ConsumerRef,
     ) -> Result<Option<ConsumerState>, TransportError> {
-        self.link.check_open(Operation::Inspect)?;
+        self.may_administer(Operation::Inspect)?;
         let broker = &self.link.broker;
         let now = broker.clock.monotonic();
         Ok(broker
@@ -77,7 +84,7 @@ impl Administration for Port {
     }
 
     async fn retire(&self, consumer: &ConsumerRef) -> Result<bool, TransportError> {
-        self.link.check_open(Operation::Retire)?;
+        self.may_administer(Operation::Retire)?;
         let broker = &self.link.broker;
         let Some(stream) = broker.stream(consumer.stream) else {
             return Ok(false);

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    AppendOptions, Appended, ConsumeOptions, ConsumerRef, Deliveries, ErrorKind, Incoming,
-    Operation, Streams, TransportError,
+    AppendOptions, Appended, ConsumeOptions, Deliveries, ErrorKind, Incoming, Operation, Streams,
+    TransportError,
 };
+use mesh_core::topology::ConsumerRef;
 use tokio::task::coop;
 
 use super::Port;

@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use mesh_core::dead_letter::DeadReason;
 use mesh_core::message::Message;
-use mesh_core::port::{ConsumerRef, Reason};
+use mesh_core::port::Reason;
+use mesh_core::topology::ConsumerRef;
 use smallvec::SmallVec;
 
 /// What a change of a stream asks for, to be done once its lock is free.
@@ -22,6 +23,8 @@ pub(crate) struct Effects {
 #[derive(Debug)]
 pub(crate) struct Burial {
     pub(crate) consumer: ConsumerRef,
+    /// Which consumer of its name: it may be retired and made again meanwhile.
+    pub(crate) instance: u64,
     pub(crate) sequence: u64,
     pub(crate) deliveries: u32,
     /// Nothing where the stream has let it go.

@@ -10,6 +10,8 @@ mod next;
 mod reading;
 mod seat;
 mod settle;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -270,15 +272,19 @@ impl Stream {
         })
     }
 
-    /// What became of a burial.
+    /// What became of a burial. A consumer that was made again since then has nothing to do with it.
     pub(crate) fn buried(
         &self,
         consumer: &ConsumerName,
+        instance: u64,
         sequence: u64,
         done: bool,
         now: Duration,
     ) -> Effects {
         self.change_consumer(consumer, |consumer, _, effects| {
+            if consumer.instance != instance {
+                return None;
+            }
             consumer.buried(sequence, done, now, effects);
             done.then_some(sequence)
         })

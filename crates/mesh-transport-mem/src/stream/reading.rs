@@ -8,6 +8,7 @@ use mesh_core::port::{
     Delivery, DeliveryInfo, ErrorKind, Operation, ReceiveError, RefusalReason, Settlement,
     TransportError, Verdict,
 };
+use tokio::runtime;
 use tokio::task::coop;
 
 use super::next::Found;
@@ -21,6 +22,8 @@ use crate::live::End;
 pub(crate) struct Reading {
     place: Place,
     over: bool,
+    /// The runtime that it last waited on.
+    waits_on: Option<runtime::Id>,
 }
 
 /// Who reads what, and on whose connection.
@@ -48,7 +51,7 @@ impl Place {
 
 impl Reading {
     pub(crate) fn new(link: Arc<Link>, stream: Arc<Stream>, seat: Arc<Seat>) -> Self {
-        Self { place: Place { link, stream, seat }, over: false }
+        Self { place: Place { link, stream, seat }, over: false, waits_on: None }
     }
 
     fn ended(&mut self) -> Option<Result<Delivery, ReceiveError>> {
@@ -79,7 +82,10 @@ impl futures_core::Stream for Reading {
         let (found, effects) = place.stream.next(&place.seat, place.now(), context.waker());
         place.link.broker.run(effects);
         let arrival = match found {
-            Found::Nothing => return Poll::Pending,
+            Found::Nothing => {
+                this.waits_on = place.link.broker.wait_here(this.waits_on);
+                return Poll::Pending;
+            }
             Found::Gone => this.ended(),
             Found::Refused(subject) => Some(Err(ReceiveError::Refused {
                 subject,

@@ -1,6 +1,5 @@
+use mesh_core::topology::ConsumerRef;
 use std::sync::OnceLock;
-
-use mesh_core::port::ConsumerRef;
 
 use crate::live::End;
 

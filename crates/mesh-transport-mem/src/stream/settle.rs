@@ -186,6 +186,7 @@ impl Consumer {
             let message = log.entry(sequence).map(|entry| entry.message.clone());
             effects.burials.push(Burial {
                 consumer: self.spec.reference.clone(),
+                instance: self.instance,
                 sequence,
                 deliveries: claim.deliveries,
                 reason: if message.is_some() { reason } else { DeadReason::AgedOut },

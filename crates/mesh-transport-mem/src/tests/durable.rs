@@ -1,10 +1,8 @@
 use std::time::Duration;
 
 use mesh_core::message::PublishId;
-use mesh_core::port::{
-    AppendOptions, ConsumeOptions, ConsumerRef, ErrorKind, Position, ReceiveError,
-};
-use mesh_core::topology::StreamName;
+use mesh_core::port::{AppendOptions, ConsumeOptions, ErrorKind, Position, ReceiveError};
+use mesh_core::topology::{ConsumerRef, StreamName};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use mesh_core::port::{ConsumeOptions, ConsumerRef, ErrorKind, ReceiveError};
-use mesh_core::topology::{DeliverFrom, Retention, StreamName, StreamSpec};
+use mesh_core::port::{ConsumeOptions, ErrorKind, ReceiveError};
+use mesh_core::topology::{ConsumerRef, DeliverFrom, Retention, StreamName, StreamSpec};
 
 use super::*;
 

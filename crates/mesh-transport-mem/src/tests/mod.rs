@@ -5,6 +5,7 @@ mod lifecycle;
 mod live;
 mod permissions;
 mod requests;
+mod runtimes;
 mod stress;
 
 use std::future::Future;
@@ -15,11 +16,9 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::name::{ConsumerName, InstanceName, ModuleName, NodeName};
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{
-    Connection, ConsumerRef, Deliveries, Delivery, DriftMode, Incoming, ReceiveError,
-};
+use mesh_core::port::{Connection, Deliveries, Delivery, DriftMode, Incoming, ReceiveError};
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
 use crate::InMemoryDurableBroker;
 use clock::ManualClock;

@@ -1,5 +1,5 @@
 use mesh_core::permissions::{ModuleGrants, Rules};
-use mesh_core::port::{ErrorKind, Reason, ReceiveError, TransportError};
+use mesh_core::port::{ErrorKind, Position, Reason, ReceiveError, TransportError};
 
 use super::*;
 
@@ -140,4 +140,27 @@ async fn what_was_held_is_not_settled_once_the_right_is_gone() {
         assert_eq!((bed.owed("n1_audit").await, bed.dead().await), (3, 0));
         drop(reading);
     }
+}
+
+#[tokio::test]
+async fn administration_goes_by_the_rights_of_now() {
+    let bed = Bed::new().await;
+    bed.emit("a").await;
+    let less =
+        Permissions { publish: Rules::allow([filter("mesh.>")]), ..Permissions::everything() };
+    bed.broker.set_permissions(&controller(), &less);
+    let admin = bed.control.administration().unwrap();
+    let audit = events("n1_audit");
+    let denied = |kind: Option<ErrorKind>| assert_eq!(kind, Some(ErrorKind::Denied));
+    let kind = |error: TransportError| error.kind();
+    denied(admin.assert(&Topology::new(), DriftMode::Mend).await.err().map(kind));
+    let first = Position::Sequence(1);
+    denied(admin.read(StreamName::Events, first.clone()).await.err().map(kind));
+    denied(admin.inspect(StreamName::Events).await.err().map(kind));
+    denied(admin.inspect_consumer(&audit).await.err().map(kind));
+    denied(admin.retire(&audit).await.err().map(kind));
+
+    bed.broker.set_permissions(&controller(), &Permissions::of_controller());
+    assert!(admin.read(StreamName::Events, first).await.unwrap().is_some());
+    assert!(admin.retire(&audit).await.unwrap(), "nothing was retired meanwhile");
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use mesh_core::port::{ConsumerRef, Operation, TransportError};
-use mesh_core::topology::StreamName;
+use mesh_core::port::{Operation, TransportError};
+use mesh_core::topology::{ConsumerRef, StreamName};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -18,10 +18,10 @@ use std::fmt;
 
 use async_trait::async_trait;
 use mesh_core::port::{
-    Administration, ConsumerRef, ConsumerState, Drift, DriftMode, Operation, Position, Stored,
-    StreamState, TransportError,
+    Administration, ConsumerState, Drift, DriftMode, Operation, Position, Stored, StreamState,
+    TransportError,
 };
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use serde_json::Value;
 
 pub use settings::StreamSettings;

@@ -1,6 +1,5 @@
 use mesh_core::event::EventId;
-use mesh_core::port::ConsumerRef;
-use mesh_core::topology::StreamName;
+use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_sdk::PublishError;
 
 use super::{FlowName, Step};

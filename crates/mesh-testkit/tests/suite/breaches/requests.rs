@@ -15,6 +15,9 @@ pub(super) const BREACHES: &[Breach] = &[
     ("request_answers_are_not_mixed_up", "answers whoever waits first"),
     ("request_late_answer_reaches_nobody", "repeats the reply address"),
     ("request_with_its_own_reply_address_is_invalid", "takes a reply address of the caller"),
+    ("request_given_up_midway_confuses_no_other", "repeats the reply address"),
+    ("request_given_up_midway_confuses_no_other", "answers whoever waits first"),
+    ("request_given_up_midway_confuses_no_other", "is stuck once a call was given up"),
     ("request_after_close_is_closed", "requests after close"),
     ("serve_shares_calls_in_its_group", "calls every member"),
     ("serve_refuses_a_call_without_a_reply_address", "hands on calls without a reply"),
@@ -29,5 +32,7 @@ pub(super) const BREACHES: &[Breach] = &[
     ("serve_answer_over_the_limit_is_too_large", "checks no size"),
     ("serve_to_a_denied_subject_is_denied", "permits every subscribe"),
     ("serve_ends_when_dropped", "keeps what was dropped"),
+    ("serve_given_up_midway_leaves_nobody", "keeps what was given up"),
+    ("serve_given_up_midway_leaves_nobody", "is stuck once a call was given up"),
     ("serve_after_close_is_closed", "serves after close"),
 ];

@@ -1,9 +1,9 @@
 use async_trait::async_trait;
 use mesh_core::port::{
-    Administration, Capability, ConsumerRef, ConsumerState, Drift, DriftMode, Operation, Position,
-    Stored, StreamState, TransportError,
+    Administration, Capability, ConsumerState, Drift, DriftMode, Operation, Position, Stored,
+    StreamState, TransportError,
 };
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
 use super::link::Link;
 use super::state::State;

@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -52,18 +51,6 @@ impl Link {
             return inbox.confirmation(random);
         }
         inbox.reply(responder, random)
-    }
-
-    /// A second handle on this connection.
-    fn again(&self) -> Self {
-        Self {
-            broker: Arc::clone(&self.broker),
-            id: self.id,
-            principal: self.principal.clone(),
-            may: self.may.clone(),
-            held: Default::default(),
-            owed: Default::default(),
-        }
     }
 
     /// Whether nobody who may ask this is answered there.
@@ -155,6 +142,7 @@ impl Requests for Link {
         let mut answers: Incoming<Message> =
             self.listen(place, None, 1, false, |message, _| Ok(message));
         let asked = self.broker.lock().deliver(&message.with_reply(reply), self.id);
+        self.under_way().await;
         if asked == 0 && self.breaks("says timed out for nobody") {
             return Err(Self::error(ErrorKind::TimedOut));
         }
@@ -180,6 +168,11 @@ impl Requests for Link {
         self.broker.needs(Capability::Requests, Operation::Serve)?;
         self.open(Operation::Serve, "serves after close")?;
         self.may_subscribe(&filter, Some(&group), Operation::Serve)?;
+        if self.breaks("keeps what was given up") {
+            self.leave_midway(filter.clone(), Some(group.clone()), true).await;
+        } else {
+            self.under_way().await;
+        }
         let link = self.again();
         Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from| {
             let caller = link.broker.lock().principals.get(&from).cloned();

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
-use mesh_core::permissions::Rules;
-use mesh_core::port::{ConsumerRef, QueueGroup};
+use mesh_core::permissions::{Permissions, Rules};
+use mesh_core::port::QueueGroup;
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::time::Timestamp;
-use mesh_core::topology::StreamName;
+use mesh_core::topology::{ConsumerRef, StreamName};
 
 use super::consumer::Consumer;
 use super::durable::Settled;
@@ -29,6 +29,8 @@ pub struct State {
     pub streams: BTreeMap<StreamName, Store>,
     pub consumers: BTreeMap<ConsumerRef, Consumer>,
     pub principals: BTreeMap<u64, Principal>,
+    /// What each connection may do.
+    pub rights: BTreeMap<u64, Permissions>,
     pub closed: BTreeSet<u64>,
     /// Whoever waits for anything.
     pub wakers: Vec<Waker>,
@@ -51,6 +53,8 @@ pub struct Subscriber {
     pub late: usize,
     pub serves: bool,
     pub ended: bool,
+    /// Its right was withdrawn, which it has not been told.
+    pub denied: bool,
 }
 
 #[derive(Debug)]
@@ -81,6 +85,7 @@ impl State {
             streams: BTreeMap::new(),
             consumers: BTreeMap::new(),
             principals: BTreeMap::new(),
+            rights: BTreeMap::new(),
             closed: BTreeSet::new(),
             wakers: Vec::new(),
             published: 0,

@@ -11,9 +11,9 @@ mod stream_drift;
 mod together;
 
 use mesh_core::name::{ConsumerName, ModuleName, NodeName};
-use mesh_core::port::{ConsumerRef, Drift};
+use mesh_core::port::Drift;
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
 /// All streams, the consumers of the controller and the builder, of the node `n1` and of its module
 /// `mail`, which consumes `shop.>`.

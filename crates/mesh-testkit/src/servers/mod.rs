@@ -1,0 +1,14 @@
+#![doc = include_str!("README.md")]
+
+mod certificate;
+mod error;
+mod http;
+pub mod nats;
+mod port;
+mod process;
+mod proxy;
+mod tls;
+
+pub use certificate::{Certificate, Validity};
+pub use error::ServerError;
+pub use proxy::{Direction, Proxy, Traffic};

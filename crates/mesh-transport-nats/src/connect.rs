@@ -1,0 +1,100 @@
+//! The way in.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mesh_clock::SystemClock;
+use mesh_core::identity::Principal;
+use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
+use mesh_core::topology::Inbox;
+
+use crate::administration::Admin;
+use crate::link::{self, Link};
+use crate::port::{Owner, Port};
+use crate::session::{Counters, Session};
+use crate::supervise::supervise;
+use crate::{NatsOptions, Target};
+
+/// What a NATS connection guarantees: everything that the ports name.
+const CAPABILITIES: [Capability; Capability::ALL.len()] = Capability::ALL;
+
+/// Where to connect, asked anew for each attempt, so that a credential whose file was replaced is the one
+/// that is used when the connection is next lost.
+#[derive(Clone)]
+pub struct Source(Arc<dyn Fn() -> Result<Target, TransportError> + Send + Sync>);
+
+impl Source {
+    /// Asks `read` each time. It must be quick, and name the same principal each time.
+    pub fn reread(
+        read: impl Fn() -> Result<Target, TransportError> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(read))
+    }
+
+    /// The target as it is now, if it is still that of `principal`.
+    pub(crate) fn target(&self, principal: &Principal) -> Result<Target, TransportError> {
+        let target = (self.0)()?;
+        if target.principal() == principal {
+            return Ok(target);
+        }
+        Err(TransportError::new(ErrorKind::Invalid, Operation::Connect).detail(format!(
+            "the credential is now that of {}, not {principal}",
+            target.principal()
+        )))
+    }
+}
+
+/// Always the same.
+impl From<Target> for Source {
+    fn from(target: Target) -> Self {
+        Self(Arc::new(move || Ok(target.clone())))
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").finish_non_exhaustive()
+    }
+}
+
+/// Connects, once. A connection that is lost afterwards is made again, until it is closed.
+///
+/// Must be called in a tokio runtime with its timer and I/O, which the connection goes on using.
+///
+/// # Errors
+/// `Denied` for another certificate than the pinned or a refused log-in, `TimedOut`, `Disconnected`,
+/// `Unsupported` for a server that is too old, `Invalid` for options or a target without sense.
+pub async fn connect(
+    source: impl Into<Source>,
+    options: NatsOptions,
+) -> Result<Connection, TransportError> {
+    let source = source.into();
+    let target = (source.0)()?;
+    let principal = target.principal().clone();
+    let counters = Counters::default();
+    let inbox = Inbox::of(&principal);
+    let session = Session::open(1, &target, &options, &inbox, &counters).await?;
+    let capabilities = Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
+    let first = Arc::clone(&session);
+    let streams = options.streams.clone();
+    let link = Link::new(principal.clone(), options, capabilities, counters, first);
+    tokio::spawn(supervise(Arc::clone(&link), source, session));
+    let port = Arc::new(Port { owner: Owner::new(link) });
+    let connection =
+        Connection::new(principal.clone(), Arc::new(SystemClock::new()), Arc::clone(&port) as _)
+            .with_streams(Arc::clone(&port) as _)
+            .with_requests(Arc::clone(&port) as _);
+    Ok(match principal {
+        Principal::Controller { .. } => {
+            connection.with_administration(Arc::new(Admin::new(port, streams)))
+        }
+        _ => connection,
+    })
+}
+
+/// For [`Source::reread`]: the error of a credential that can't be read.
+pub fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
+    TransportError::new(ErrorKind::Invalid, Operation::Connect)
+        .detail(format!("the credential can't be read: {error}"))
+        .caused_by(error)
+}

@@ -1,0 +1,57 @@
+//! Reading a durable consumer: pushed by the server to one subject of its own, claimed one by one.
+
+mod keeper;
+mod reading;
+mod settle;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use mesh_core::port::{
+    ConsumeOptions, Deliveries, Delivery, Incoming, Operation, ReceiveError, TransportError,
+};
+use mesh_core::topology::ConsumerRef;
+use tokio::sync::watch;
+
+use crate::link::deadline;
+use crate::port::Owner;
+
+pub(crate) use reading::Reading;
+
+/// Subscribes to the consumer's deliveries, and returns when the server sends them here.
+pub(crate) async fn consume(
+    owner: &Arc<Owner>,
+    consumer: ConsumerRef,
+    options: ConsumeOptions,
+) -> Result<Deliveries, TransportError> {
+    let link = owner.link();
+    link.check_open(Operation::Consume)?;
+    let due = deadline(options.timeout);
+    let session = link.session(Operation::Consume, due).await?;
+    let reading = Arc::new(Reading::new(link, consumer, options));
+    let source = reading.open(&session, due).await?;
+    reading.place(&session, source);
+    link.readings.lock().push(Arc::clone(&reading));
+    link.placed(reading.id, &session);
+    let (reader, gone) = watch::channel(());
+    link.runtime.spawn(keeper::keep(Arc::clone(link), Arc::clone(&reading), session, gone));
+    Ok(Incoming::new(Reader { reading, _owner: Arc::clone(owner), _reader: reader }))
+}
+
+/// The reader's end. Dropped, it leaves the consumer to others.
+struct Reader {
+    reading: Arc<Reading>,
+    _owner: Arc<Owner>,
+    /// Dropped with the reader, which the keeper sees.
+    _reader: watch::Sender<()>,
+}
+
+impl Stream for Reader {
+    type Item = Result<Delivery, ReceiveError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.reading.poll(context)
+    }
+}

@@ -1,0 +1,331 @@
+//! One reader of a consumer: what the server has pushed here, and what was handed on.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use async_nats::{StatusCode, Subject, Subscriber};
+use bytes::Bytes;
+use futures_core::Stream;
+use mesh_core::port::{
+    ConsumeOptions, Delivery, DeliveryInfo, ErrorKind, Operation, ReceiveError, RefusalReason,
+    TransportError,
+};
+use mesh_core::subject::Filter;
+use mesh_core::topology::{AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::settle::{self, Claimed};
+use crate::convert;
+use crate::link::{Link, closed};
+use crate::pending::{Kind, Outcome};
+use crate::port::malformed;
+use crate::session::{Op, Session, denied};
+
+/// See the module.
+pub(crate) struct Reading {
+    pub(crate) id: u64,
+    pub(crate) link: Arc<Link>,
+    pub(crate) consumer: ConsumerRef,
+    pub(crate) rules: ConsumerRules,
+    patterns: Vec<Filter>,
+    in_flight: usize,
+    prefix: AckPrefix,
+    /// An address of this consumer that belongs to no delivery, to ask whether it is there.
+    nothing: Subject,
+    /// How many subscriptions the session had lost by a withdrawn right when this one was made.
+    since: AtomicUsize,
+    pub(super) state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    source: Option<Subscriber>,
+    pub(super) held: VecDeque<Held>,
+    pub(super) claims: HashMap<u64, Subject>,
+    next_claim: u64,
+    /// What was settled and not yet confirmed, oldest first: sent again in the next session.
+    pub(super) unconfirmed: VecDeque<(Subject, Bytes)>,
+    /// How many of those were confirmed since the reading began.
+    pub(super) confirmed: u64,
+    words: VecDeque<ReceiveError>,
+    end: Option<Option<TransportError>>,
+    over: bool,
+    waker: Option<Waker>,
+}
+
+/// A delivery that waits for the reader.
+pub(super) struct Held {
+    pub(super) message: async_nats::Message,
+    /// When the server was last told that it is held.
+    pub(super) since: Instant,
+}
+
+impl Reading {
+    pub(super) fn new(link: &Arc<Link>, consumer: ConsumerRef, options: ConsumeOptions) -> Self {
+        let prefix = AckPrefix::of(&consumer);
+        Self {
+            id: link.next_id(),
+            link: Arc::clone(link),
+            rules: options.rules.unwrap_or_else(|| ConsumerRules::of(consumer.stream)),
+            patterns: options.patterns,
+            in_flight: options.in_flight.get(),
+            nothing: Subject::from(prefix.of_no_delivery().as_str()),
+            prefix,
+            consumer,
+            since: AtomicUsize::new(0),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn since(&self) -> usize {
+        self.since.load(Ordering::Relaxed)
+    }
+
+    /// Subscribes in `session`, once the consumer is known to be there.
+    pub(super) async fn open(
+        &self,
+        session: &Session,
+        due: Instant,
+    ) -> Result<Subscriber, TransportError> {
+        self.confirm(session, Operation::Consume, due).await?;
+        let (subject, group) = self.address();
+        self.since.store(session.revocations(), Ordering::Relaxed);
+        session.listen(Operation::Consume, subject.as_str(), group, due).await
+    }
+
+    /// Where its deliveries come, and in which queue group.
+    pub(super) fn address(&self) -> (mesh_core::subject::Subject, Option<&str>) {
+        let subject = DeliverySubject::of(self.consumer.clone()).to_subject();
+        (subject, self.rules.shared.then_some(self.consumer.consumer.as_str()))
+    }
+
+    pub(super) fn place(&self, session: &Session, source: Subscriber) {
+        let mut state = self.state.lock();
+        state.source = Some(source);
+        self.wake(state);
+        self.link.placed(self.id, session);
+    }
+
+    /// Asks the server for a word by this consumer, which comes after all that was settled before, and
+    /// fails with `NotFound` where there is no such consumer.
+    ///
+    /// The only address a module may publish to at its consumer is that of an acknowledgement. Progress
+    /// on a delivery that never was changes nothing, and is answered.
+    pub(crate) async fn confirm(
+        &self,
+        session: &Session,
+        operation: Operation,
+        due: Instant,
+    ) -> Result<(), TransportError> {
+        let settled = {
+            let state = self.state.lock();
+            state.confirmed + state.unconfirmed.len() as u64
+        };
+        loop {
+            match self.ask(session, operation, due).await? {
+                Word::Here => break,
+                // Between two leaders a consumer of a cluster has nobody who answers.
+                Word::Nobody if session.server.cluster.is_some() && Instant::now() < due => {
+                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                }
+                Word::Nobody => {
+                    return Err(TransportError::new(ErrorKind::NotFound, operation)
+                        .about(self.consumer.to_string()));
+                }
+            }
+        }
+        let mut state = self.state.lock();
+        while state.confirmed < settled && state.unconfirmed.pop_front().is_some() {
+            state.confirmed += 1;
+        }
+        Ok(())
+    }
+
+    async fn ask(
+        &self,
+        session: &Session,
+        operation: Operation,
+        due: Instant,
+    ) -> Result<Word, TransportError> {
+        let key = rand::random();
+        let reply = Subject::from(session.inbox().confirmation(key).as_str());
+        let subject = &self.nothing;
+        let op = Op {
+            reply: Some(reply.clone()),
+            answer: Some(key),
+            ..Op::new(operation, Kind::Publish, subject)
+        };
+        let outcome = session
+            .operate(op, due, || async {
+                let verb = Bytes::from_static(settle::PROGRESS);
+                let sent = session.client.publish_with_reply(subject.clone(), reply, verb).await;
+                sent.map_err(|e| crate::error::publish_error(e, operation, subject))
+            })
+            .await?;
+        match outcome {
+            Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
+                Ok(Word::Nobody)
+            }
+            Outcome::Answer(_) | Outcome::Handled => {
+                session.pending.learn(subject);
+                Ok(Word::Here)
+            }
+            Outcome::Denied(words) => Err(denied(operation, &self.consumer.to_string(), words)),
+            Outcome::Lost(error) => Err(error),
+        }
+    }
+
+    /// The next delivery for the reader.
+    pub(super) fn poll(
+        self: &Arc<Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Delivery, ReceiveError>>> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(word) = state.words.pop_front() {
+                return Poll::Ready(Some(Err(word)));
+            }
+            if state.over {
+                return Poll::Ready(None);
+            }
+            if let Some(end) = state.end.take() {
+                state.over = true;
+                return Poll::Ready(end.map(|error| Err(ReceiveError::Ended(error))));
+            }
+            let next = if state.claims.len() < self.in_flight {
+                state.next(context)
+            } else {
+                Poll::Pending
+            };
+            let Poll::Ready(message) = next else {
+                let waker = context.waker();
+                if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+                    state.waker = Some(waker.clone());
+                }
+                return Poll::Pending;
+            };
+            match self.admit(message, &mut state) {
+                Ok(delivery) => return Poll::Ready(Some(Ok(delivery))),
+                Err(word) => state.words.push_back(word),
+            }
+        }
+    }
+
+    fn admit(
+        self: &Arc<Self>,
+        message: async_nats::Message,
+        state: &mut State,
+    ) -> Result<Delivery, ReceiveError> {
+        let subject = || mesh_core::subject::Subject::new(message.subject.as_str()).ok();
+        let numbers = message.reply.as_ref().and_then(|reply| self.prefix.read(reply.as_str()));
+        let (Some(numbers), Some(ack)) = (numbers, message.reply.clone()) else {
+            return Err(match subject() {
+                Some(subject) => {
+                    ReceiveError::Refused { subject, reason: RefusalReason::ForeignAck }
+                }
+                None => malformed(None),
+            });
+        };
+        let Some(message) = convert::message_in(message, false) else {
+            return Err(malformed(None));
+        };
+        let fits = |filter: &Filter| filter.matches(message.subject());
+        if !self.patterns.is_empty() && !self.patterns.iter().any(fits) {
+            let (subject, reason) = (message.subject().clone(), RefusalReason::UnexpectedSubject);
+            return Err(ReceiveError::Refused { subject, reason });
+        }
+        let info = DeliveryInfo {
+            attempt: u32::try_from(numbers.delivered).unwrap_or(u32::MAX),
+            max_attempts: self.rules.max_deliver,
+            ack_wait: Some(self.rules.ack_wait),
+            sequence: Some(numbers.stream_sequence),
+        };
+        let claim = state.next_claim;
+        state.next_claim += 1;
+        state.claims.insert(claim, ack);
+        let settlement = Claimed { reading: Arc::clone(self), claim };
+        Ok(Delivery::new(message, info, Box::new(settlement)))
+    }
+
+    /// Takes what has arrived for a reader that does not come, so that it can be reported on.
+    pub(super) fn collect(&self) {
+        let mut state = self.state.lock();
+        let waker = state.waker.clone().unwrap_or_else(|| Waker::noop().clone());
+        let mut context = Context::from_waker(&waker);
+        let since = Instant::now();
+        while let Poll::Ready(Some(message)) = state.arrived(&mut context) {
+            state.held.push_back(Held { message, since });
+        }
+        if !state.held.is_empty() {
+            self.wake(state);
+        }
+    }
+
+    /// The subscription, to be given up.
+    pub(super) fn displace(&self) -> Option<Subscriber> {
+        self.state.lock().source.take()
+    }
+
+    /// Ends it for its reader, after nothing more: for a reason, or on purpose.
+    pub(super) fn end(&self, error: Option<TransportError>) {
+        let mut state = self.state.lock();
+        state.end.get_or_insert(error);
+        self.wake(state);
+    }
+
+    /// Takes a claim to settle it: each is settled once.
+    pub(super) fn take(&self, claim: u64) -> Result<Subject, TransportError> {
+        let mut state = self.state.lock();
+        let ack = state.claims.remove(&claim).ok_or_else(|| closed(Operation::Settle))?;
+        self.wake(state);
+        Ok(ack)
+    }
+
+    pub(super) fn wake(&self, mut state: parking_lot::MutexGuard<'_, State>) {
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl State {
+    /// What waits here, else what the server sends next.
+    fn next(&mut self, context: &mut Context<'_>) -> Poll<async_nats::Message> {
+        if let Some(held) = self.held.pop_front() {
+            return Poll::Ready(held.message);
+        }
+        match self.arrived(context) {
+            Poll::Ready(Some(message)) => Poll::Ready(message),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn arrived(&mut self, context: &mut Context<'_>) -> Poll<Option<async_nats::Message>> {
+        let Some(source) = &mut self.source else { return Poll::Ready(None) };
+        let arrived = Pin::new(source).poll_next(context);
+        if let Poll::Ready(None) = arrived {
+            // The session is lost. The keeper places it in the next.
+            self.source = None;
+        }
+        arrived
+    }
+}
+
+/// What the server says to a question about the consumer.
+enum Word {
+    Here,
+    Nobody,
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading").field("consumer", &self.consumer).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,228 @@
+//! What outlives a session: who this is, which session stands now, what was subscribed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mesh_core::identity::Principal;
+use mesh_core::message::Message;
+use mesh_core::port::{
+    Capabilities, ConnectionState, ErrorKind, Limits, Operation, TransportError,
+};
+use mesh_core::topology::Inbox;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+
+use crate::NatsOptions;
+use crate::consume::Reading;
+use crate::session::{Counters, Session};
+
+/// How the connection is, for its calls.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    /// A session stands.
+    Up(Arc<Session>),
+    /// None does, for this reason; another is being made.
+    Down(TransportError),
+    /// Over, by its owner.
+    Closed,
+}
+
+/// How far `close` has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// It was not called.
+    Open,
+    /// Nothing more is accepted.
+    Closing,
+    /// Subscriptions end after what has arrived.
+    Draining,
+}
+
+/// See the module.
+pub(crate) struct Link {
+    pub(crate) principal: Principal,
+    pub(crate) inbox: Inbox,
+    pub(crate) options: NatsOptions,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) counters: Counters,
+    pub(crate) window: Arc<Semaphore>,
+    pub(crate) phase: watch::Sender<Phase>,
+    pub(crate) states: watch::Sender<ConnectionState>,
+    pub(crate) stage: watch::Sender<Stage>,
+    /// Which session each subscription was last placed in.
+    places: Mutex<HashMap<u64, u64>>,
+    pub(crate) readings: Mutex<Vec<Arc<Reading>>>,
+    ids: AtomicU64,
+    /// Where tasks run that a dropped value leaves behind.
+    pub(crate) runtime: tokio::runtime::Handle,
+}
+
+impl Link {
+    pub(crate) fn new(
+        principal: Principal,
+        options: NatsOptions,
+        capabilities: Capabilities,
+        counters: Counters,
+        first: Arc<Session>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            inbox: Inbox::of(&principal),
+            principal,
+            window: Arc::new(Semaphore::new(options.append_window.get())),
+            options,
+            capabilities,
+            counters,
+            phase: watch::Sender::new(Phase::Up(first)),
+            states: watch::Sender::new(ConnectionState::Connected),
+            stage: watch::Sender::new(Stage::Open),
+            places: Mutex::default(),
+            readings: Mutex::default(),
+            ids: AtomicU64::new(1),
+            runtime: tokio::runtime::Handle::current(),
+        })
+    }
+
+    pub(crate) fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Checks that the connection was not closed.
+    pub(crate) fn check_open(&self, operation: Operation) -> Result<(), TransportError> {
+        if self.is_closing() { Err(closed(operation)) } else { Ok(()) }
+    }
+
+    /// Checks that the connection is open and that `message` may be sent on it.
+    pub(crate) fn check(
+        &self,
+        message: &Message,
+        operation: Operation,
+    ) -> Result<(), TransportError> {
+        self.check_open(operation)?;
+        message.check(self.capabilities.limits()).map_err(|problem| {
+            TransportError::of_message(problem, operation, message.subject().as_str())
+        })
+    }
+
+    /// The session that stands, or the next one if it comes before `deadline`.
+    pub(crate) async fn session(
+        &self,
+        operation: Operation,
+        deadline: Instant,
+    ) -> Result<Arc<Session>, TransportError> {
+        if let Phase::Up(session) = &*self.phase.borrow()
+            && session.stands()
+        {
+            return Ok(Arc::clone(session));
+        }
+        let mut phase = self.phase.subscribe();
+        let standing = async {
+            loop {
+                match &*phase.borrow_and_update() {
+                    Phase::Up(session) if session.stands() => return Ok(Arc::clone(session)),
+                    Phase::Closed => return Err(closed(operation)),
+                    _ => {}
+                }
+                if phase.changed().await.is_err() {
+                    return Err(closed(operation));
+                }
+            }
+        };
+        match tokio::time::timeout_at(deadline, standing).await {
+            Ok(session) => session,
+            Err(_) => Err(self.away(operation)),
+        }
+    }
+
+    /// The session that stands now, without waiting for one.
+    pub(crate) fn session_now(&self) -> Option<Arc<Session>> {
+        match &*self.phase.borrow() {
+            Phase::Up(session) if session.stands() => Some(Arc::clone(session)),
+            _ => None,
+        }
+    }
+
+    /// The error of a call that finds no connection.
+    pub(crate) fn away(&self, operation: Operation) -> TransportError {
+        let error = TransportError::new(ErrorKind::Disconnected, operation);
+        match &*self.phase.borrow() {
+            Phase::Down(cause) => error.detail(cause.to_string()).caused_by(cause.clone()),
+            Phase::Closed => closed(operation),
+            Phase::Up(_) => error,
+        }
+    }
+
+    /// Says that subscription `id` has its place in that session.
+    pub(crate) fn placed(&self, id: u64, session: &Session) {
+        self.places.lock().insert(id, session.id);
+        self.tell_state();
+    }
+
+    /// Says that a subscription is over.
+    pub(crate) fn gone(&self, id: u64) {
+        self.places.lock().remove(&id);
+        self.tell_state();
+    }
+
+    /// Says how the connection is: connected once every subscription is in place.
+    pub(crate) fn tell_state(&self) {
+        let state = match &*self.phase.borrow() {
+            Phase::Closed => ConnectionState::Closed,
+            Phase::Down(error) => ConnectionState::Disconnected(error.clone()),
+            Phase::Up(session) => {
+                let places = self.places.lock();
+                let complete = places.values().all(|place| *place == session.id);
+                if complete { ConnectionState::Connected } else { ConnectionState::Connecting }
+            }
+        };
+        self.states.send_if_modified(|told| {
+            let same = std::mem::discriminant(told) == std::mem::discriminant(&state);
+            let over = matches!(told, ConnectionState::Closed);
+            if same || over {
+                return false;
+            }
+            *told = state;
+            true
+        });
+    }
+
+    /// Whether `close` has begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.stage.borrow() > Stage::Open
+    }
+
+    /// Returns when `close` has come that far.
+    pub(crate) async fn reached(&self, stage: Stage) {
+        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("principal", &self.principal)
+            .field("phase", &*self.phase.borrow())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of a call on a connection that its owner closed.
+pub(crate) fn closed(operation: Operation) -> TransportError {
+    TransportError::new(ErrorKind::Closed, operation)
+}
+
+/// When a span that begins now is over.
+pub(crate) fn deadline(span: Duration) -> Instant {
+    // A span that no clock can hold has no end that matters.
+    let now = Instant::now();
+    now.checked_add(span).unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))
+}
+
+/// What may be sent to this server: its limit counts headers and payload together.
+pub(crate) fn limits(max_payload: usize) -> Limits {
+    let headers = Limits::default().max_header_bytes.min(max_payload / 4);
+    Limits { max_payload: max_payload.saturating_sub(headers), max_header_bytes: headers }
+}

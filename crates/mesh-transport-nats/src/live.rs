@@ -1,0 +1,196 @@
+//! A live subscription: one task that reads it in each session and fills the reader's queue.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use async_nats::Subscriber;
+use futures_core::Stream;
+use futures_util::{FutureExt, StreamExt};
+use mesh_core::port::{ErrorKind, Operation, ReceiveError, TransportError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::link::{Link, Phase, Stage, deadline};
+use crate::port::Owner;
+use crate::queue::Queue;
+use crate::session::Session;
+
+/// What a subscription makes of a message: an arrival, a word about it, or nothing.
+pub(crate) type Admit<T> =
+    Box<dyn FnMut(async_nats::Message) -> Option<Result<T, ReceiveError>> + Send>;
+
+/// What is listened to.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) operation: Operation,
+    pub(crate) filter: String,
+    pub(crate) group: Option<String>,
+}
+
+/// The reader's end. Dropped, it unsubscribes.
+pub(crate) struct Arrivals<T> {
+    queue: Arc<Queue<T>>,
+    _owner: Arc<Owner>,
+    /// Dropped with the reader, which the task sees.
+    _reader: watch::Sender<()>,
+}
+
+impl<T> Stream for Arrivals<T> {
+    type Item = Result<T, ReceiveError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.queue.poll(context)
+    }
+}
+
+/// Subscribes, and returns when the server delivers.
+pub(crate) async fn listen<T: Send + 'static>(
+    owner: &Arc<Owner>,
+    place: Place,
+    buffer: usize,
+    due: Instant,
+    admit: Admit<T>,
+) -> Result<Arrivals<T>, TransportError> {
+    let link = owner.link();
+    link.check_open(place.operation)?;
+    let session = link.session(place.operation, due).await?;
+    let spot = Spot::take(session, &place, due).await?;
+    let id = link.next_id();
+    link.placed(id, &spot.session);
+    let queue = Arc::new(Queue::new(buffer));
+    let (reader, gone) = watch::channel(());
+    let task = Pump { link: Arc::clone(link), id, place, queue: Arc::clone(&queue), admit, gone };
+    link.runtime.spawn(task.run(spot));
+    Ok(Arrivals { queue, _owner: Arc::clone(owner), _reader: reader })
+}
+
+/// A subscription in one session.
+struct Spot {
+    session: Arc<Session>,
+    subscriber: Subscriber,
+    /// How many the server had ended when this one was made.
+    since: usize,
+}
+
+impl Spot {
+    async fn take(
+        session: Arc<Session>,
+        place: &Place,
+        due: Instant,
+    ) -> Result<Self, TransportError> {
+        let since = session.revocations();
+        let Place { operation, filter, group } = place;
+        let subscriber = session.listen(*operation, filter, group.as_deref(), due).await?;
+        Ok(Self { session, subscriber, since })
+    }
+}
+
+struct Pump<T> {
+    link: Arc<Link>,
+    id: u64,
+    place: Place,
+    queue: Arc<Queue<T>>,
+    admit: Admit<T>,
+    gone: watch::Receiver<()>,
+}
+
+impl<T: Send + 'static> Pump<T> {
+    async fn run(mut self, mut spot: Spot) {
+        let end = loop {
+            if let Some(end) = self.read(&mut spot).await {
+                break end;
+            }
+            self.queue.tell(ReceiveError::Interrupted);
+            match self.again(spot.session.id).await {
+                Ok(Some(next)) => spot = next,
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        self.link.gone(self.id);
+        self.queue.end(end);
+    }
+
+    /// Reads until the session is lost; the answer is how it ends if it ends for good.
+    async fn read(&mut self, spot: &mut Spot) -> Option<Option<TransportError>> {
+        let Place { operation, filter, group } = self.place.clone();
+        let Spot { session, subscriber, since } = spot;
+        let revoked = session.revoked(operation, &filter, group.as_deref(), *since);
+        let mut revoked = std::pin::pin!(revoked);
+        loop {
+            tokio::select! {
+                biased;
+                message = subscriber.next() => match message {
+                    Some(message) => self.take(message),
+                    None if self.link.is_closing() => return Some(None),
+                    None => return None,
+                },
+                error = &mut revoked => return Some(Some(error)),
+                _ = self.gone.changed() => {
+                    let _ = subscriber.unsubscribe().await;
+                    return Some(None);
+                }
+                () = self.link.reached(Stage::Draining) => {
+                    while let Some(Some(message)) = subscriber.next().now_or_never() {
+                        self.take(message);
+                    }
+                    let _ = subscriber.unsubscribe().await;
+                    return Some(None);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, message: async_nats::Message) {
+        match (self.admit)(message) {
+            Some(Ok(arrival)) => self.queue.push(arrival),
+            Some(Err(word)) => self.queue.tell(word),
+            None => {}
+        }
+    }
+
+    /// Takes its place in the next session; `None` if there will be none, or no reader.
+    async fn again(&mut self, mut last: u64) -> Result<Option<Spot>, TransportError> {
+        loop {
+            let next = tokio::select! {
+                next = self.link.session_after(last) => next,
+                _ = self.gone.changed() => None,
+            };
+            let Some(session) = next else { return Ok(None) };
+            last = session.id;
+            let due = deadline(self.link.options.connect_timeout);
+            match Spot::take(Arc::clone(&session), &self.place, due).await {
+                Ok(spot) => {
+                    self.link.placed(self.id, &session);
+                    return Ok(Some(spot));
+                }
+                // Of a session that stands this is the server's word; else the next one tells.
+                Err(error) if error.kind() == ErrorKind::Denied => return Err(error),
+                Err(error) if session.stands() => {
+                    tracing::warn!(%error, "a subscription could not be placed again; reconnecting");
+                    session.abandon();
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+impl Link {
+    /// The first session after that one, or nothing once the connection is closed.
+    pub(crate) async fn session_after(&self, last: u64) -> Option<Arc<Session>> {
+        let mut phase = self.phase.subscribe();
+        let found = phase
+            .wait_for(|phase| match phase {
+                Phase::Up(session) => session.id > last && session.stands(),
+                Phase::Down(_) => false,
+                Phase::Closed => true,
+            })
+            .await;
+        match &*found.ok()? {
+            Phase::Up(session) => Some(Arc::clone(session)),
+            _ => None,
+        }
+    }
+}

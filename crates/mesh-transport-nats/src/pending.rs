@@ -1,0 +1,269 @@
+//! What one session waits for, and what the server's words about it mean.
+//!
+//! A server refuses in words of its own, `-ERR …`, which name a subject and no operation, and says
+//! nothing about what it accepts. The client hands these words on through a side channel, in the
+//! order they came. So each operation is entered here before it is sent, a refusal is given to the
+//! oldest one that it fits, and a *probe* tells when no refusal can come any more: a subscription that
+//! the server refuses as malformed, whoever asks, and whose refusal comes through the same channel,
+//! after all that was refused before it. It leaves no trace on the server and in its log.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+
+use async_nats::Subject;
+use mesh_core::port::TransportError;
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::events::Denial;
+
+/// Identifies an operation: the random part of its reply address, where it has one.
+pub(crate) type Key = u128;
+
+/// What became of an operation.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// An answer came to its reply address.
+    Answer(Box<async_nats::Message>),
+    /// The server has handled it without refusing it.
+    Handled,
+    /// The server refused it, in these words.
+    Denied(String),
+    /// The session ended before anything was known.
+    Lost(TransportError),
+}
+
+/// What an operation does, as far as a refusal tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Publish,
+    Subscribe,
+}
+
+struct Entry {
+    kind: Kind,
+    subject: Subject,
+    reply: Option<Subject>,
+    order: u64,
+    sender: oneshot::Sender<Outcome>,
+}
+
+/// Waits for the server to have handled what was sent up to `index`.
+struct Waiting {
+    index: u64,
+    /// The operation that is over then, unless it waits for an answer.
+    key: Option<Key>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+#[derive(Default)]
+struct State {
+    entries: HashMap<Key, Entry>,
+    order: u64,
+    /// How many operations were handed to the client that somebody wants to know of.
+    sent: u64,
+    /// How many of them each unanswered probe covers.
+    probes: VecDeque<u64>,
+    waiting: VecDeque<Waiting>,
+    /// Subjects that were answered in this session: nothing is to be learnt from a probe.
+    known: HashSet<Box<str>>,
+    unclaimed: u64,
+    ended: Option<TransportError>,
+}
+
+/// The operations of one session.
+#[derive(Default)]
+pub(crate) struct Pending {
+    state: Mutex<State>,
+    /// Woken when somebody waits and no probe is on its way.
+    pub(crate) wanted: tokio::sync::Notify,
+}
+
+/// The most subjects that are remembered as permitted.
+const KNOWN: usize = 4096;
+
+/// An operation that was entered. Dropped, it is forgotten.
+pub(crate) struct Ticket<'a> {
+    pending: &'a Pending,
+    pub(crate) key: Key,
+    pub(crate) outcome: oneshot::Receiver<Outcome>,
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        self.pending.state.lock().entries.remove(&self.key);
+    }
+}
+
+impl Pending {
+    /// Enters an operation, before it is sent.
+    pub(crate) fn enter(
+        &self,
+        key: Key,
+        kind: Kind,
+        subject: Subject,
+        reply: Option<Subject>,
+    ) -> Ticket<'_> {
+        let (sender, outcome) = oneshot::channel();
+        let mut state = self.state.lock();
+        if let Some(error) = &state.ended {
+            let _ = sender.send(Outcome::Lost(error.clone()));
+        } else {
+            state.order += 1;
+            let order = state.order;
+            let entry = Entry { kind, subject, reply, order, sender };
+            state.entries.insert(key, entry);
+        }
+        Ticket { pending: self, key, outcome }
+    }
+
+    /// Whether the server is known to let this session publish there.
+    pub(crate) fn knows(&self, subject: &Subject) -> bool {
+        self.state.lock().known.contains(subject.as_str())
+    }
+
+    /// Says that the server let this session publish there.
+    pub(crate) fn learn(&self, subject: &Subject) {
+        let mut state = self.state.lock();
+        if state.known.len() < KNOWN && !state.known.contains(subject.as_str()) {
+            state.known.insert(subject.as_str().into());
+        }
+    }
+
+    /// Says that an operation was handed to the client and that its handling is waited for: with a
+    /// key, that is its outcome. Answers whether a probe must be sent now.
+    #[must_use]
+    pub(crate) fn sent(&self, key: Option<Key>, permit: Option<OwnedSemaphorePermit>) -> bool {
+        let mut state = self.state.lock();
+        state.sent += 1;
+        let index = state.sent;
+        state.waiting.push_back(Waiting { index, key, _permit: permit });
+        state.probes.is_empty()
+    }
+
+    /// Says that a probe is about to be handed to the client.
+    pub(crate) fn probing(&self) -> Probe<'_> {
+        let mut state = self.state.lock();
+        let covers = state.sent;
+        state.probes.push_back(covers);
+        Probe { pending: self, covers, handed_over: false }
+    }
+
+    /// Whether somebody waits whom no probe covers.
+    pub(crate) fn needs_probe(&self) -> bool {
+        let state = self.state.lock();
+        state.ended.is_none() && state.probes.is_empty() && !state.waiting.is_empty()
+    }
+
+    /// A message came to an address of this connection's inbox. Gives it back if nobody waits for it.
+    pub(crate) fn answer(&self, key: Key, message: async_nats::Message) -> bool {
+        let mut state = self.state.lock();
+        let expected = state.entries.get(&key).and_then(|entry| entry.reply.as_ref());
+        if expected.is_none_or(|reply| reply.as_str() != message.subject.as_str()) {
+            state.unclaimed += 1;
+            return false;
+        }
+        let Some(entry) = state.entries.remove(&key) else { return false };
+        let _ = entry.sender.send(Outcome::Answer(Box::new(message)));
+        true
+    }
+
+    /// The server refused something. Answers whether it was the doing of an operation that waits.
+    pub(crate) fn refused(&self, denial: &Denial<'_>, words: &str) -> bool {
+        let mut state = self.state.lock();
+        let oldest = {
+            let fits = |entry: &Entry| match denial {
+                Denial::Publish(subject) => {
+                    entry.kind == Kind::Publish && entry.subject.as_str() == subject.as_ref()
+                }
+                Denial::Reply(reply) => {
+                    entry.kind == Kind::Publish
+                        && entry.reply.as_ref().is_some_and(|own| own.as_str() == reply.as_ref())
+                }
+                Denial::Subscription { subject, .. } => {
+                    entry.kind == Kind::Subscribe && entry.subject.as_str() == subject.as_ref()
+                }
+            };
+            let fitting = state.entries.iter().filter(|(_, entry)| fits(entry));
+            fitting.min_by_key(|(_, entry)| entry.order).map(|(key, _)| *key)
+        };
+        if let Denial::Publish(subject) = denial {
+            state.known.retain(|known| known.as_ref() != subject.as_ref());
+        }
+        let Some(entry) = oldest.and_then(|key| state.entries.remove(&key)) else { return false };
+        let _ = entry.sender.send(Outcome::Denied(words.to_owned()));
+        true
+    }
+
+    /// The oldest probe came back: all before it was handled.
+    pub(crate) fn probed(&self) {
+        let mut state = self.state.lock();
+        let Some(covers) = state.probes.pop_front() else { return };
+        while state.waiting.front().is_some_and(|waiting| waiting.index <= covers) {
+            let Some(waiting) = state.waiting.pop_front() else { break };
+            let entry = waiting.key.and_then(|key| state.entries.remove(&key));
+            if let Some(entry) = entry {
+                let _ = entry.sender.send(Outcome::Handled);
+            }
+        }
+        if !state.waiting.is_empty() && state.probes.is_empty() {
+            self.wanted.notify_one();
+        }
+    }
+
+    /// The session is over: nothing more will be learnt about what waits.
+    pub(crate) fn end(&self, error: &TransportError) {
+        let mut state = self.state.lock();
+        state.ended.get_or_insert_with(|| error.clone());
+        state.waiting.clear();
+        state.probes.clear();
+        for (_, entry) in state.entries.drain() {
+            let _ = entry.sender.send(Outcome::Lost(error.clone()));
+        }
+    }
+
+    /// How many publishes wait to be handled.
+    pub(crate) fn publishing(&self) -> usize {
+        self.state.lock().waiting.iter().filter(|waiting| waiting.key.is_some()).count()
+    }
+
+    /// How many operations wait.
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().entries.len()
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("waiting", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// A probe on its way to the client. Dropped before it was handed over, it was never sent.
+pub(crate) struct Probe<'a> {
+    pending: &'a Pending,
+    covers: u64,
+    handed_over: bool,
+}
+
+impl Probe<'_> {
+    /// The client has it.
+    pub(crate) fn handed_over(mut self) {
+        self.handed_over = true;
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        if self.handed_over {
+            return;
+        }
+        let mut state = self.pending.state.lock();
+        if let Some(place) = state.probes.iter().rposition(|covers| *covers == self.covers) {
+            state.probes.remove(place);
+        }
+        if !state.waiting.is_empty() && state.probes.is_empty() {
+            self.pending.wanted.notify_one();
+        }
+    }
+}

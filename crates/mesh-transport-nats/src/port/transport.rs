@@ -1,0 +1,98 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream;
+use mesh_core::message::Message;
+use mesh_core::port::{
+    Capabilities, CloseReport, ConnectionState, ConnectionStates, Incoming, Operation,
+    PublishOptions, ReceiveError, RefusalReason, SubscribeOptions, Subscription, Transport,
+    TransportError,
+};
+use mesh_core::subject::{Filter, Subject};
+use tokio::sync::watch;
+
+use super::Port;
+use crate::live::{self, Place};
+use crate::{close, convert, link, publish};
+
+#[async_trait]
+impl Transport for Port {
+    fn capabilities(&self) -> &Capabilities {
+        &self.link().capabilities
+    }
+
+    fn states(&self) -> ConnectionStates {
+        let next = |known: Option<(watch::Receiver<ConnectionState>, bool)>| async move {
+            let (mut states, first) = known?;
+            if !first {
+                states.changed().await.ok()?;
+            }
+            let state = states.borrow_and_update().clone();
+            let last = matches!(state, ConnectionState::Closed);
+            Some((state, (!last).then_some((states, false))))
+        };
+        ConnectionStates::new(stream::unfold(Some((self.link().states.subscribe(), true)), next))
+    }
+
+    async fn publish(
+        &self,
+        message: Message,
+        options: PublishOptions,
+    ) -> Result<(), TransportError> {
+        let link = self.link();
+        link.check(&message, Operation::Publish)?;
+        options.check(&message).map_err(|problem| {
+            TransportError::of_message(problem, Operation::Publish, message.subject().as_str())
+        })?;
+        let due = link::deadline(options.timeout);
+        if options.require_receiver {
+            publish::to_somebody(link, message, due).await
+        } else {
+            publish::live(link, Operation::Publish, message, due).await
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        filter: Filter,
+        options: SubscribeOptions,
+    ) -> Result<Subscription, TransportError> {
+        let place = Place {
+            operation: Operation::Subscribe,
+            filter: filter.as_str().to_owned(),
+            group: options.group.map(|group| group.as_str().to_owned()),
+        };
+        let due = link::deadline(options.timeout);
+        let admit = Box::new(|message: async_nats::Message| {
+            let subject = Subject::new(message.subject.as_str()).ok();
+            Some(convert::message_in(message, true).ok_or_else(|| malformed(subject)))
+        });
+        let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
+        Ok(Incoming::new(arrivals))
+    }
+
+    async fn flush(&self, timeout: Duration) -> Result<(), TransportError> {
+        let link = self.link();
+        link.check_open(Operation::Flush)?;
+        let due = link::deadline(timeout);
+        let session = link.session(Operation::Flush, due).await?;
+        session.handled(Operation::Flush, due).await?;
+        let readings = link.readings.lock().clone();
+        for reading in readings {
+            reading.confirm(&session, Operation::Flush, due).await?;
+        }
+        Ok(())
+    }
+
+    async fn close(&self, timeout: Duration) -> CloseReport {
+        close::close(self.link(), link::deadline(timeout)).await
+    }
+}
+
+/// The word about a message that the ports can't represent.
+pub(crate) fn malformed(subject: Option<Subject>) -> ReceiveError {
+    match subject {
+        Some(subject) => ReceiveError::Refused { subject, reason: RefusalReason::Malformed },
+        None => ReceiveError::Lagged { lost: 1 },
+    }
+}

@@ -1,0 +1,184 @@
+//! Where to connect, as whom, and whom to trust there.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use mesh_core::credential::{BrokerUrl, Credential, Fingerprints, Host, Login};
+use mesh_core::identity::Principal;
+use mesh_core::port::{ErrorKind, Operation, TransportError};
+
+/// Where to connect, as whom, and whom to trust there.
+///
+/// What comes from a [`Credential`] always has TLS with a pinned certificate; nothing takes that away.
+/// No CA bundle is needed. The client library reads the machine's all the same, so where `SSL_CERT_FILE` or
+/// `SSL_CERT_DIR` names what isn't there, connecting is `Invalid`, and the error names the variable.
+///
+/// `Display` is the address; neither it nor `Debug` shows the password.
+#[derive(Debug, Clone)]
+pub struct Target {
+    host: Host,
+    port: u16,
+    login: Login,
+    principal: Principal,
+    trust: Trust,
+}
+
+#[derive(Debug, Clone)]
+enum Trust {
+    Pinned(Fingerprints),
+    Loopback,
+}
+
+/// Why there is nothing to connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// The credential's URL is another broker's.
+    #[error("the credential's URL is neither tls:// nor nats://")]
+    NotNats,
+    /// The credential's URL has no user or no password: one would connect as nobody.
+    #[error("the credential's URL has no user and password")]
+    NoLogin,
+    /// Without TLS only an address of this machine is allowed.
+    #[error("{0} is not a loopback address: there is no connection without TLS to another machine")]
+    NotLoopback(SocketAddr),
+    /// Port 0.
+    #[error("port 0 is nowhere")]
+    NoPort,
+}
+
+impl Target {
+    /// The server of a credential (protocol §5).
+    ///
+    /// # Errors
+    /// [`TargetError::NotNats`] and [`TargetError::NoLogin`].
+    pub fn of(credential: &Credential) -> Result<Self, TargetError> {
+        let BrokerUrl::Nats { server } = credential.url() else {
+            return Err(TargetError::NotNats);
+        };
+        let login = server.login().ok_or(TargetError::NoLogin)?;
+        Ok(Self {
+            host: server.host().clone(),
+            port: server.port(),
+            login: login.clone(),
+            principal: credential.principal().clone(),
+            trust: Trust::Pinned(credential.fingerprints().clone()),
+        })
+    }
+
+    /// A server on this machine that is reached **without TLS**, for tests and benchmarks: the password
+    /// is sent to whoever listens there. No credential leads here, and no option.
+    ///
+    /// # Errors
+    /// [`TargetError::NotLoopback`] for any address but this machine's own, and
+    /// [`TargetError::NoPort`].
+    pub fn insecure_loopback(
+        address: SocketAddr,
+        login: Login,
+        principal: Principal,
+    ) -> Result<Self, TargetError> {
+        if !address.ip().is_loopback() {
+            return Err(TargetError::NotLoopback(address));
+        }
+        if address.port() == 0 {
+            return Err(TargetError::NoPort);
+        }
+        let host = match address.ip() {
+            IpAddr::V4(address) => Host::from(address),
+            IpAddr::V6(address) => Host::from(address),
+        };
+        Ok(Self { host, port: address.port(), login, principal, trust: Trust::Loopback })
+    }
+
+    /// Who connects.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn login(&self) -> &Login {
+        &self.login
+    }
+
+    /// The certificates that the server may present; `None` is a connection without TLS, which only
+    /// [`insecure_loopback`](Self::insecure_loopback) makes.
+    pub(crate) fn pinned(&self) -> Option<&Fingerprints> {
+        match &self.trust {
+            Trust::Pinned(fingerprints) => Some(fingerprints),
+            Trust::Loopback => None,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.pinned().is_some() { "tls" } else { "nats" };
+        write!(f, "{scheme}://{}:{}", self.host, self.port)
+    }
+}
+
+impl From<TargetError> for TransportError {
+    fn from(error: TargetError) -> Self {
+        let detail = error.to_string();
+        Self::new(ErrorKind::Invalid, Operation::Connect).detail(detail).caused_by(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_core::credential::Secret;
+
+    use super::*;
+
+    fn credential(url: &str) -> Credential {
+        let pin = "ab".repeat(32);
+        let document = format!(
+            r#"{{"url": "{url}", "fingerprint": "{pin}", "node": "n1", "module": "mail"}}"#
+        );
+        Credential::parse(document).unwrap()
+    }
+
+    fn loopback(address: &str) -> Result<Target, TargetError> {
+        let login = Login::new("u", Secret::new("hunter2")).unwrap();
+        let principal = Principal::Host { node: "n1".parse().unwrap() };
+        Target::insecure_loopback(address.parse().unwrap(), login, principal)
+    }
+
+    #[test]
+    fn every_url_of_nats_means_tls_and_the_pin() {
+        for url in ["tls://u:p%40ss@bus.example", "nats://u:p%40ss@bus.example"] {
+            let target = Target::of(&credential(url)).unwrap();
+            assert_eq!(target.to_string(), "tls://bus.example:4222");
+            assert_eq!(target.pinned(), Some(credential(url).fingerprints()));
+            assert_eq!(target.login().password().expose(), "p@ss");
+            assert!(!format!("{target:?}").contains("p@ss"));
+        }
+    }
+
+    #[test]
+    fn another_brokers_url_is_refused() {
+        for url in ["amqps://u:p@bus.example", "mem:"] {
+            assert_eq!(Target::of(&credential(url)).unwrap_err(), TargetError::NotNats);
+        }
+    }
+
+    #[test]
+    fn without_tls_there_is_only_this_machine() {
+        assert_eq!(loopback("127.0.0.1:4222").unwrap().to_string(), "nats://127.0.0.1:4222");
+        assert_eq!(loopback("[::1]:4222").unwrap().to_string(), "nats://[::1]:4222");
+        for elsewhere in ["192.0.2.1:4222", "0.0.0.0:4222", "[2001:db8::1]:4222", "[::]:4222"] {
+            let refused = loopback(elsewhere).unwrap_err();
+            assert_eq!(refused, TargetError::NotLoopback(elsewhere.parse().unwrap()));
+            assert_eq!(TransportError::from(refused).kind(), ErrorKind::Invalid);
+        }
+        assert_eq!(loopback("127.0.0.1:0").unwrap_err(), TargetError::NoPort);
+    }
+}

@@ -1,0 +1,16 @@
+//! The transport suite on a real nats-server.
+#![expect(unreachable_pub, reason = "a test")]
+
+#[path = "support/nats.rs"]
+mod nats;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use mesh_testkit::suite;
+
+use nats::Nats;
+
+fn main() -> ExitCode {
+    suite::main(vec![("nats", Arc::new(Nats))])
+}
