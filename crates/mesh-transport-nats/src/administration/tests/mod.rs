@@ -1,5 +1,6 @@
 mod answers;
 mod assert;
+mod cluster;
 mod consumer_drift;
 mod groups;
 mod look;
