@@ -1,6 +1,5 @@
 //! The server's own API: one question, one answer, in JSON.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,17 +17,4 @@ pub(crate) trait Api: Send + Sync {
         body: Vec<u8>,
         timeout: Duration,
     ) -> Result<Bytes, TransportError>;
-}
-
-#[async_trait]
-impl<A: Api + ?Sized> Api for Arc<A> {
-    async fn call(
-        &self,
-        operation: Operation,
-        subject: &str,
-        body: Vec<u8>,
-        timeout: Duration,
-    ) -> Result<Bytes, TransportError> {
-        (**self).call(operation, subject, body, timeout).await
-    }
 }

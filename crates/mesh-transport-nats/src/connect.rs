@@ -1,17 +1,18 @@
 //! The way in.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use mesh_clock::SystemClock;
 use mesh_core::identity::Principal;
 use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
 
 use crate::administration::Admin;
+use crate::counters::Counters;
 use crate::link::{self, Link};
-use crate::port::{Owner, Port};
-use crate::session::{Counters, Session};
+use crate::port::{LinkApi, Owner, Port};
+use crate::session::Session;
 use crate::supervise::supervise;
 use crate::{NatsOptions, Target};
 
@@ -33,7 +34,7 @@ impl Source {
 
     /// The target as it is now, if it is still that of `principal`.
     pub(crate) fn target(&self, principal: &Principal) -> Result<Target, TransportError> {
-        let target = (self.0)()?;
+        let target = self.read()?;
         if target.principal() == principal {
             return Ok(target);
         }
@@ -41,6 +42,15 @@ impl Source {
             "the credential is now that of {}, not {principal}",
             target.principal()
         )))
+    }
+
+    /// The target as it is now. What reads it is a stranger's code: a panic there is an error like any
+    /// other, and no end of reconnecting.
+    fn read(&self) -> Result<Target, TransportError> {
+        catch_unwind(AssertUnwindSafe(|| (self.0)())).unwrap_or_else(|_| {
+            Err(TransportError::new(ErrorKind::Invalid, Operation::Connect)
+                .detail("reading the credential panicked"))
+        })
     }
 }
 
@@ -69,24 +79,25 @@ pub async fn connect(
     options: NatsOptions,
 ) -> Result<Connection, TransportError> {
     let source = source.into();
-    let target = (source.0)()?;
+    let streams = options.streams.clone();
+    let target = source.read()?;
     let principal = target.principal().clone();
     let counters = Counters::default();
     let inbox = Inbox::of(&principal);
     let session = Session::open(1, &target, &options, &inbox, &counters).await?;
     let capabilities = Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
     let first = Arc::clone(&session);
-    let streams = options.streams.clone();
     let link = Link::new(principal.clone(), options, capabilities, counters, first);
     tokio::spawn(supervise(Arc::clone(&link), source, session));
+    let clock = Arc::clone(&link.clock);
     let port = Arc::new(Port { owner: Owner::new(link) });
-    let connection =
-        Connection::new(principal.clone(), Arc::new(SystemClock::new()), Arc::clone(&port) as _)
-            .with_streams(Arc::clone(&port) as _)
-            .with_requests(Arc::clone(&port) as _);
+    let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
+        .with_streams(Arc::clone(&port) as _)
+        .with_requests(Arc::clone(&port) as _);
     Ok(match principal {
         Principal::Controller { .. } => {
-            connection.with_administration(Arc::new(Admin::new(port, streams)))
+            let api = LinkApi { owner: Arc::clone(&port.owner) };
+            connection.with_administration(Arc::new(Admin::new(api, streams)))
         }
         _ => connection,
     })

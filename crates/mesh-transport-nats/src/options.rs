@@ -47,7 +47,7 @@ pub struct NatsOptions {
     pub read_buffer_capacity: NonZeroU16,
     /// How many appends may wait for the server's confirmation at a time. 256 unless told.
     pub append_window: NonZeroUsize,
-    /// How the streams are kept. For the controller, who alone makes them.
+    /// How streams are kept that this connection asserts, if it is a controller's.
     pub streams: StreamSettings,
 }
 

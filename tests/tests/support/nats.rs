@@ -38,7 +38,7 @@ impl Harness for Nats {
         let server = NatsServer::launch(config(&[])).await?;
         let mut bed = Server { server, users: Mutex::default(), controller: None };
         let controller = bed.connect(controller(), None).await?;
-        controller.administration()?.assert(topology, DriftMode::Mend).await?;
+        controller.administration()?.assert(topology, DriftMode::Report).await?;
         let notices = ConsumerRef::new(StreamName::Advisories, ConsumerName::new("controller")?);
         if topology.consumer(&notices).is_some() {
             let keeper = DeadLetterKeeper::start(&controller, Timestamp::from_millis(1)).await?;

@@ -1,21 +1,27 @@
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::StatusCode;
+use async_nats::{StatusCode, Subject};
 use async_trait::async_trait;
 use bytes::Bytes;
-use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
-use mesh_core::subject::Subject;
 
-use super::Port;
+use super::Owner;
 use crate::api::Api;
+use crate::error::publish_error;
 use crate::link;
 use crate::pending::{Kind, Outcome};
-use crate::publish::{hand_over, lost};
+use crate::publish::lost;
 use crate::session::{Op, denied};
 
+/// The server's API, asked on this connection.
+#[derive(Debug)]
+pub(crate) struct LinkApi {
+    pub(crate) owner: Arc<Owner>,
+}
+
 #[async_trait]
-impl Api for Port {
+impl Api for LinkApi {
     async fn call(
         &self,
         operation: Operation,
@@ -23,35 +29,36 @@ impl Api for Port {
         body: Vec<u8>,
         timeout: Duration,
     ) -> Result<Bytes, TransportError> {
-        let link = self.link();
-        let to = Subject::new(subject).map_err(|problem| {
-            TransportError::new(ErrorKind::Invalid, operation).about(subject).caused_by(problem)
-        })?;
-        let question = Message::new(to, body);
-        link.check(&question, operation)?;
+        let link = self.owner.link();
+        link.check_open(operation)?;
         let due = link::deadline(timeout);
         let session = link.session(operation, due).await?;
-        let subject = async_nats::Subject::from(subject);
+        let subject = Subject::from(subject);
         let key = rand::random();
-        let reply = async_nats::Subject::from(session.inbox().confirmation(key).as_str());
+        let reply = Subject::from(session.inbox().confirmation(key).as_str());
         let op = Op {
             reply: Some(reply.clone()),
             answer: Some(key),
             ..Op::new(operation, Kind::Publish, &subject)
         };
-        let send = || hand_over(&session, operation, &subject, Some(reply), &question, &[]);
-        let silent = |detail| {
-            let error = TransportError::new(ErrorKind::NoResponders, operation).about(&subject);
-            Err(error.detail(detail))
-        };
-        match session.operate(op, due, send).await? {
+        let outcome = session
+            .operate(op, due, || async {
+                let sent = session.client.publish_with_reply(subject.clone(), reply, body.into());
+                sent.await.map_err(|error| publish_error(error, operation, &subject))
+            })
+            .await?;
+        match outcome {
             Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
-                silent("the server has no JetStream for this account")
+                Err(TransportError::new(ErrorKind::NoResponders, operation)
+                    .about(&subject)
+                    .detail("no JetStream for this account"))
             }
             Outcome::Answer(answer) => Ok(answer.payload),
             Outcome::Denied(words) => Err(denied(operation, &subject, words)),
-            Outcome::Lost(cause) => Err(lost(operation, &subject, cause)),
-            Outcome::Handled => silent("the server answered nothing"),
+            Outcome::Lost(error) => Err(lost(operation, &subject, error)),
+            Outcome::Handled => Err(TransportError::new(ErrorKind::Broker, operation)
+                .about(&subject)
+                .detail("the server answered nothing")),
         }
     }
 }
