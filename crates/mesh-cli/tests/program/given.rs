@@ -62,6 +62,23 @@ async fn the_demo_runs_on_a_server_that_is_given_and_says_what_it_leaves() {
 }
 
 #[tokio::test]
+async fn no_password_is_logged_whatever_is_asked_for() {
+    let (server, folder) = given("given-logged").await;
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_mesh"))
+        .args(["demo", "--transport", "nats", "--credentials"])
+        .arg(&folder.0)
+        .env("MESH_LOG", "trace,async_nats=trace,async_nats::connection=trace")
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(0));
+    let logged = text(&run.stderr);
+    assert!(logged.contains("DEBUG async_nats"), "{logged}");
+    for user in server.layout().users() {
+        assert!(!logged.contains(user.password().expose()), "{}", user.name());
+    }
+}
+
+#[tokio::test]
 async fn a_flow_can_be_broken_on_a_server_whose_rights_are_not_the_programs_to_give() {
     let (_server, folder) = given("given-broken").await;
     for flow in ["refused", "calls"] {
