@@ -2,10 +2,8 @@
 
 use std::io;
 
-use tracing::{Level, Metadata};
-use tracing_subscriber::filter::{FilterExt as _, LevelFilter, filter_fn};
-use tracing_subscriber::prelude::*;
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// The library that logs each word of a server's at level INFO, answers to probes among them.
 const CHATTY: &str = "async_nats";
@@ -29,14 +27,12 @@ pub(crate) fn init() -> Result<(), String> {
             "MESH_LOG={asked:?}: {error}\nhint: write a level, such as `debug`, or levels of parts, such as `mesh_sdk=trace,warn`"
         )
     })?;
-    let lines = fmt::layer().with_writer(io::stderr).with_ansi(false);
-    tracing_subscriber::registry().with(lines.with_filter(filter.and(filter_fn(harmless)))).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .init();
     Ok(())
-}
-
-/// At level TRACE the library logs what it writes, and so the passwords.
-fn harmless(what: &Metadata<'_>) -> bool {
-    !(what.target().starts_with(CHATTY) && *what.level() == Level::TRACE)
 }
 
 /// The same, with what is chatty at `warn` where everything else is more: unless it is named.

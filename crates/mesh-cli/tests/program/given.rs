@@ -72,7 +72,7 @@ async fn no_password_is_logged_whatever_is_asked_for() {
         .unwrap();
     assert_eq!(run.status.code(), Some(0));
     let logged = text(&run.stderr);
-    assert!(logged.contains("DEBUG async_nats"), "{logged}");
+    assert!(logged.contains("TRACE async_nats"), "{logged}");
     for user in server.layout().users() {
         assert!(!logged.contains(user.password().expose()), "{}", user.name());
     }
