@@ -49,7 +49,7 @@ pub trait HandledStore: Send + Sync + fmt::Debug {
     /// When the store can't say: the event is then tried again later.
     async fn look_up(&self, key: &HandledKey) -> Result<Handled, String>;
 
-    /// Records it.
+    /// Records it, perhaps not for the first time: it is remembered from now on.
     ///
     /// # Errors
     /// When it could not be recorded: the event is then tried again later.
