@@ -48,8 +48,6 @@ struct Entry {
     kind: Kind,
     subject: Subject,
     reply: Option<Subject>,
-    /// Whether it is over with an answer, and not when it is handled.
-    answered: bool,
     order: u64,
     sender: oneshot::Sender<Outcome>,
 }
@@ -117,7 +115,6 @@ impl Pending {
         kind: Kind,
         subject: Subject,
         reply: Option<Subject>,
-        answered: bool,
     ) -> Ticket<'_> {
         let (sender, outcome) = oneshot::channel();
         let mut state = self.state.lock();
@@ -126,7 +123,7 @@ impl Pending {
         } else {
             state.order += 1;
             let order = state.order;
-            let entry = Entry { kind, subject, reply, answered, order, sender };
+            let entry = Entry { kind, subject, reply, order, sender };
             state.entries.insert(key, entry);
         }
         Ticket { pending: self, key, outcome }
@@ -260,15 +257,14 @@ impl Pending {
         }
     }
 
-    /// How many publishes wait to be handled, beside those that wait for an answer.
-    pub(crate) fn publishing(&self) -> usize {
-        let entries = &self.state.lock().entries;
-        entries.values().filter(|entry| entry.kind == Kind::Publish && !entry.answered).count()
-    }
-
     /// How many operations wait.
     pub(crate) fn len(&self) -> usize {
         self.state.lock().entries.len()
+    }
+
+    /// How many operations are not proven to be handled, whether somebody still waits or not.
+    pub(crate) fn unproven(&self) -> usize {
+        self.state.lock().waiting.len()
     }
 }
 

@@ -174,8 +174,7 @@ impl Session {
         let key = answer.unwrap_or_else(rand::random);
         let work = async {
             let permit = if known { None } else { self.permit(operation).await? };
-            let mut ticket =
-                self.pending.enter(key, kind, subject.clone(), reply, answer.is_some());
+            let mut ticket = self.pending.enter(key, kind, subject.clone(), reply);
             if let Err(error) = send().await {
                 if error.kind() == ErrorKind::Disconnected {
                     // The client knows before it says so.

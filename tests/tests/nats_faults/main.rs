@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod bed;
+mod closing;
 mod kills;
+mod sessions;
