@@ -21,6 +21,9 @@ use parking_lot::Mutex;
 pub(crate) const USER: &str = "open";
 pub(crate) const PASSWORD: &str = "n0t-a-secret";
 
+/// Longer than any test waits.
+pub(crate) const LONG: Duration = Duration::from_secs(300);
+
 /// One account with JetStream, a user who may do everything, and these lines of users.
 pub(crate) fn config(users: &str) -> NatsConfig {
     NatsConfig::new().jetstream().with(format!(
@@ -201,14 +204,25 @@ impl States {
         until(what, || self.0.lock().iter().any(&is).then_some(())).await;
     }
 
-    /// Returns when the last one told is `Connected`, after one that was not.
-    pub(crate) async fn mended(&self) {
+    /// How many were told until now.
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    /// Returns when the last one told is `Connected`, and one was not after the first so many.
+    pub(crate) async fn mended_since(&self, count: usize) {
         until("a connection that was lost and is back", || {
             let told = self.0.lock();
-            let lost = told.iter().any(|state| !state.is_connected());
+            let mut news = told.iter().skip(count);
+            let lost = news.any(|state| !state.is_connected());
             (lost && told.last().is_some_and(ConnectionState::is_connected)).then_some(())
         })
         .await;
+    }
+
+    /// The same from the beginning.
+    pub(crate) async fn mended(&self) {
+        self.mended_since(0).await;
     }
 }
 

@@ -4,5 +4,7 @@
 
 mod bed;
 mod closing;
+mod denials;
 mod kills;
 mod sessions;
+mod ways;

@@ -1,7 +1,7 @@
 //! What is left of a session that ended, and what begins the next.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_core::port::{ErrorKind, PublishOptions};
@@ -111,4 +111,46 @@ async fn a_connection_that_is_cut_again_and_again_is_made_anew_in_ever_longer_pa
     assert!((2..40).contains(&attempts), "{attempts}");
     let publish = PublishOptions { timeout: Duration::from_secs(60), ..<_>::default() };
     connection.transport().publish(message("mesh.tools.mail.open", ""), publish).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_whose_probe_is_never_answered_is_given_up_and_the_next_works() {
+    let fake = Arc::new(FakeNats::start(FakeConfig::new()).await.unwrap());
+    let (silent, sessions) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    let playing = {
+        let (fake, silent, sessions) = (fake.clone(), silent.clone(), sessions.clone());
+        tokio::spawn(async move {
+            loop {
+                match fake.heard().await.unwrap() {
+                    Heard::Opened(number) => {
+                        sessions.store(u32::try_from(number).unwrap(), Ordering::Relaxed);
+                        silent.store(false, Ordering::Relaxed);
+                    }
+                    // A subscription that is none.
+                    Heard::Line(line) if line.contains(".>.") => {
+                        if !silent.load(Ordering::Relaxed) {
+                            assert_eq!(fake.say("-ERR 'Invalid Subject'\r\n"), 1);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        })
+    };
+    let target = target(fake.address(), module("n1", "mail"), bed::USER);
+    let connection = connect(target, quick()).await.unwrap();
+    let publish = |timeout| {
+        let options = PublishOptions { timeout, ..<_>::default() };
+        connection.transport().publish(message("mesh.tools.mail.open", ""), options)
+    };
+    publish(Duration::from_secs(5)).await.unwrap();
+    silent.store(true, Ordering::Relaxed);
+    let error = publish(Duration::from_millis(200)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    let began = Instant::now();
+    // PING is answered all the while, so the connection itself looks well.
+    bed::until("another session", || (sessions.load(Ordering::Relaxed) == 2).then_some(())).await;
+    publish(Duration::from_secs(5)).await.unwrap();
+    println!("a probe without an answer: the next publish worked after {:.1?}", began.elapsed());
+    playing.abort();
 }
