@@ -64,8 +64,7 @@ impl Session {
         inbox: &Inbox,
         counters: &Counters,
     ) -> Result<Arc<Self>, TransportError> {
-        let probe = Subject::from(format!("{inbox}.>.probe"));
-        let hearing = Hearing::new(counters.clone(), probe);
+        let hearing = Hearing::new(counters.clone(), inbox);
         let events = {
             let hearing = Arc::clone(&hearing);
             Arc::new(move |event: Event| hearing.hear(&event))
@@ -174,8 +173,7 @@ impl Session {
         let key = answer.unwrap_or_else(rand::random);
         let work = async {
             let permit = if known { None } else { self.permit(operation).await? };
-            let mut ticket =
-                self.pending.enter(key, kind, subject.clone(), reply, answer.is_some());
+            let mut ticket = self.pending.enter(key, kind, subject.clone(), reply);
             if let Err(error) = send().await {
                 if error.kind() == ErrorKind::Disconnected {
                     // The client knows before it says so.
@@ -191,7 +189,8 @@ impl Session {
         match tokio::time::timeout_at(deadline, work).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                Err(TransportError::new(ErrorKind::TimedOut, operation).about(subject.as_str()))
+                let error = TransportError::new(ErrorKind::TimedOut, operation);
+                Err(if kind == Kind::Nothing { error } else { error.about(subject.as_str()) })
             }
         }
     }
@@ -230,7 +229,7 @@ impl Session {
             .await?;
         match outcome {
             Outcome::Denied(words) => Err(denied(operation, filter, words)),
-            Outcome::Lost(error) => Err(error),
+            Outcome::Lost(error) => Err(error.about(filter)),
             Outcome::Handled | Outcome::Answer(_) => {
                 subscriber.ok_or_else(|| disconnected(operation))
             }

@@ -3,4 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod bed;
+mod closing;
+mod denials;
 mod kills;
+mod sessions;
+mod ways;
