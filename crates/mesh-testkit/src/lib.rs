@@ -2,6 +2,7 @@
 
 mod cases;
 pub mod clock;
+pub mod differential;
 pub mod expect;
 pub mod fixtures;
 pub mod model;
