@@ -52,6 +52,7 @@ fn runs<T: Debug, S: Strategy<Value = Vec<T>>>(
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
         max_global_rejects: cases,
+        max_shrink_iters: 10_000,
         max_shrink_time: 120_000,
         ..Config::default()
     };

@@ -62,9 +62,17 @@ pub(super) fn outcome<T>(
 }
 
 pub(super) fn said(error: &TransportError) -> String {
-    let about = error.subject().unwrap_or("nothing");
+    let about = masked(error.subject().unwrap_or("nothing"));
     let again = if error.may_retry() { ", may pass" } else { "" };
     format!("{} of {about}: {}{again}", error.operation(), error.kind())
+}
+
+/// A subject; an inbox address without what is random in it.
+pub(super) fn masked(subject: &str) -> String {
+    match subject.rsplit_once('.') {
+        Some((inbox, _)) if inbox.starts_with("_INBOX.") => format!("{inbox}.*"),
+        _ => subject.to_owned(),
+    }
 }
 
 pub(super) fn done<T>(result: Result<T, TransportError>) -> String {

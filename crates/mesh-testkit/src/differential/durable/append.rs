@@ -2,8 +2,9 @@ use mesh_core::message::{Message, PublishId};
 use mesh_core::port::{
     AppendOptions, Appended, Capability, Connection, Position, PublishOptions, Stored,
 };
+use mesh_core::topology::StreamName;
 
-use super::desk::whole;
+use super::desk::{Desk, whole};
 use super::{Durable, Last, Place};
 use crate::differential::seen::{done, outcome};
 use crate::fixtures::header;
@@ -38,6 +39,9 @@ impl Durable {
         }
         let (message, body) = self.message(to);
         let known = self.last.get(&to).copied().unwrap_or(0);
+        let name = id.map(|id| (to.stream(), id));
+        // Which of the two is told, a known id or another last sequence, is the broker's choice.
+        let last = last.filter(|_| name.is_none_or(|name| !self.ids.contains(&name)));
         let options = AppendOptions {
             id: id.map(|id| PublishId::new(format!("id-{id}"))).transpose()?,
             expected_last: last.map(|last| match last {
@@ -54,6 +58,11 @@ impl Durable {
         if let Ok(Appended { sequence, duplicate: false, .. }) = appended {
             self.last.insert(to, sequence.unwrap_or(0));
             self.stored.insert(body);
+            self.ids.extend(name);
+            if to == Place::Declare {
+                let nodes = |desk: &&mut Desk| desk.spec.reference.stream == StreamName::Nodes;
+                self.desks.iter_mut().filter(nodes).for_each(Desk::replaced);
+            }
         }
         Ok(outcome(appended, |Appended { stream, sequence, duplicate }| {
             format!("{stream} {sequence:?}{}", if duplicate { ", known already" } else { "" })

@@ -1,9 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
-use mesh_core::port::{Connection, Deliveries, Delivery};
+use mesh_core::port::{Clock, Connection, Deliveries, Delivery};
 use mesh_core::topology::ConsumerSpec;
 
 use super::world::DELAY;
@@ -41,8 +42,9 @@ pub(super) struct Reader {
 
 /// Given back for later.
 pub(super) struct Delayed {
-    /// When, on the connection's clock.
     pub(super) since: Duration,
+    /// Which clock says that.
+    pub(super) clock: Arc<dyn Clock>,
     /// It has come again, and is not looked at before the step that waits for it.
     pub(super) came: Option<Delivery>,
 }
@@ -103,7 +105,7 @@ impl Desk {
             reader.newest = sequence;
         }
         if let Some(delayed) = self.delayed.get_mut(&sequence) {
-            let waited = reader.connection.clock().monotonic().saturating_sub(delayed.since);
+            let waited = delayed.clock.monotonic().saturating_sub(delayed.since);
             if waited < DELAY {
                 self.words.push(format!("{sequence} came before its delay was over"));
             }
@@ -121,6 +123,14 @@ impl Desk {
         if delivery.is_last_attempt() && !self.is_read() {
             self.limbo.insert(sequence);
         }
+    }
+
+    /// A newer message has taken the place of all that was given: it is settled for all that anybody
+    /// can see.
+    pub(super) fn replaced(&mut self) {
+        self.stale.extend(std::mem::take(&mut self.held).into_values());
+        let delayed = std::mem::take(&mut self.delayed);
+        self.stale.extend(delayed.into_values().filter_map(|delayed| delayed.came));
     }
 
     /// What is due to come, where the broker owes so many.
@@ -161,10 +171,11 @@ pub(super) fn describe(delivery: &Delivery) -> String {
     format!("{sequence} try {} of {of}, {claim:?}: {message}", info.attempt)
 }
 
-/// A message as it is kept, without what the broker adds.
+/// A message as it is kept or heard, without what the broker adds.
 pub(super) fn whole(message: &Message) -> String {
     let own = |(name, _): &(&str, &str)| !name.to_ascii_lowercase().starts_with("nats-");
     let mut headers: Vec<_> = message.headers().iter().filter(own).collect();
     headers.sort_unstable();
-    format!("{} {:?} {headers:?}", message.subject(), text(message))
+    let reply = message.reply().map_or("", |reply| reply.as_str());
+    format!("{} {:?} {headers:?} {reply}", message.subject(), text(message))
 }

@@ -23,7 +23,7 @@ use super::seen::{Look, Seen, arrived};
 use crate::fixtures::host;
 use crate::suite::scene::text;
 use crate::suite::{Failure, Scene, Stage, Verdict};
-use desk::Desk;
+use desk::{Desk, whole};
 
 pub use step::{Last, Place, Step, Why};
 
@@ -41,12 +41,15 @@ pub(super) struct Durable {
     /// Connections of readers that left, while what they were given is held.
     left: Vec<Connection>,
     live: Subscription,
-    heard: Vec<String>,
+    /// Body and whole message.
+    heard: Vec<(String, String)>,
     /// The bodies of what was stored: of anything else it is not said whether it is heard live.
     stored: BTreeSet<String>,
     appended: u64,
     /// The last sequence of each place.
     last: BTreeMap<Place, u64>,
+    /// The ids that are known, and to which stream.
+    ids: BTreeSet<(Option<StreamName>, u8)>,
     dead: Vec<Dead>,
     lapses: bool,
     /// When claims were last reported on, on the broker's clock.
@@ -96,6 +99,7 @@ impl Side for Durable {
             stored: BTreeSet::new(),
             appended: 0,
             last: BTreeMap::new(),
+            ids: BTreeSet::new(),
             dead: Vec::new(),
             lapses,
             slow: None,
@@ -113,7 +117,8 @@ impl Side for Durable {
         let mut seen = Seen::default();
         let mut waits_for = None;
         self.listen()?;
-        let heard: Vec<_> = self.heard.iter().filter(|body| self.stored.contains(*body)).collect();
+        let stored = self.heard.iter().filter(|(body, _)| self.stored.contains(body));
+        let heard: Vec<_> = stored.map(|(_, whole)| whole).collect();
         seen.list("heard live", &heard);
         for stream in [StreamName::Events, StreamName::Control, StreamName::Nodes] {
             let inspecting = self.administration()?.inspect(stream);
@@ -171,9 +176,10 @@ impl Durable {
     fn listen(&mut self) -> Verdict {
         while let Some(item) = arrived(&mut self.live) {
             let item = item.ok_or_else(|| Failure::new("the live subscription ended"))?;
-            let body = text(&item?);
-            if !self.heard.contains(&body) {
-                self.heard.push(body);
+            let message = item?;
+            let body = text(&message);
+            if !self.heard.iter().any(|(known, _)| *known == body) {
+                self.heard.push((body, whole(&message)));
             }
         }
         Ok(())

@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::port::{Delivery, TransportError};
@@ -55,8 +56,9 @@ impl Durable {
         let desk = &mut self.desks[index];
         desk.goes_back(sequence, &delivery);
         if later {
-            let since = self.controller.clock().monotonic();
-            desk.delayed.insert(sequence, Delayed { since, came: None });
+            let clock = Arc::clone(self.controller.clock());
+            let delayed = Delayed { since: clock.monotonic(), clock, came: None };
+            desk.delayed.insert(sequence, delayed);
         }
         self.settled(delivery.nak(later.then_some(DELAY))).await
     }

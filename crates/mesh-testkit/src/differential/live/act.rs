@@ -2,7 +2,7 @@ use mesh_core::message::Message;
 use mesh_core::port::{Capability, PublishOptions, ServeOptions, SubscribeOptions};
 
 use super::ears::{Ear, Of};
-use super::world::{EXACT, FILTERS, GROUPS, SUBJECTS, TOOLS};
+use super::world::{EXACT, FILTERS, GROUPS, SUBJECTS, TOOLS, module_of};
 use super::{CONNECTIONS, Live, LiveStep, Manner};
 use crate::differential::seen::{done, outcome};
 use crate::fixtures::{filter, group, header, message, subject};
@@ -53,6 +53,11 @@ impl Live {
 
     async fn serve(&mut self, by: usize, tool: usize) -> Result<String, Failure> {
         if !self.common.has(Capability::Requests) {
+            return Ok(String::new());
+        }
+        // Which of two modules is asked is the broker's choice, and only one may answer.
+        let others = |ear: &Ear| ear.serves(tool) && module_of(ear.by) != module_of(by);
+        if self.ears.iter().any(others) {
             return Ok(String::new());
         }
         let (place, _) = TOOLS[tool];

@@ -8,8 +8,8 @@ use futures_util::future::{pending, select_all};
 use mesh_core::message::Headers;
 use mesh_core::port::{Call, Calls, Capability, ReceiveError};
 
-use super::ears::describe;
-use super::world::{BRIEF, TOOLS, responder};
+use super::ears::{Ear, describe};
+use super::world::{BRIEF, TOOLS, module_of, responder};
 use super::{Answering, Live};
 use crate::differential::seen::{done, outcome};
 use crate::fixtures::message;
@@ -38,9 +38,10 @@ impl Live {
             Answering::TooMuch => Bytes::from(vec![b'x'; most.max().unwrap_or(0) + 1]),
             _ => Bytes::from_static(b"yes"),
         };
-        let mut calls: Vec<_> = self.ears.iter_mut().filter_map(|ear| ear.calls()).collect();
-        let served = calls.iter().any(|(its, _)| *its == tool);
-        let waits = served && answering == Answering::Answers;
+        let can_answer =
+            self.ears.iter().any(|ear| ear.serves(tool) && module_of(ear.by) == module);
+        let mut calls: Vec<_> = self.ears.iter_mut().filter_map(Ear::calls).collect();
+        let waits = can_answer && answering == Answering::Answers;
         let timeout = if waits { self.scene.patience() } else { BRIEF };
         let requests = self.connections[by].connection.requests()?;
         let asking = requests.request(responder(module), question, timeout);
@@ -48,6 +49,8 @@ impl Live {
         let mut passing = pin!(pass(&self.scene, timeout, !waits));
         let mut seen = Vec::new();
         let mut late = Vec::new();
+        let due = tokio::time::sleep(timeout + self.scene.patience());
+        let mut due = pin!(due);
         let heard = loop {
             tokio::select! {
                 biased;
@@ -64,9 +67,10 @@ impl Live {
                         }
                     }
                     Some(Err(word)) => seen.push(format!("told {word}")),
-                    None => seen.push("closed".to_owned()),
+                    None => return Err(Failure::new("a service ended meanwhile")),
                 },
                 never = &mut passing => match never {},
+                () = &mut due => return Err(Failure::new("it neither answers nor gives up")),
             }
         };
         seen.insert(0, outcome(heard, |heard| describe(&heard)));
@@ -85,8 +89,8 @@ async fn pass(scene: &Scene, span: Duration, passes: bool) -> Infallible {
     pending().await
 }
 
-async fn next_of(calls: &mut [(usize, &mut Calls)]) -> Option<Result<Call, ReceiveError>> {
-    let next: Vec<_> = calls.iter_mut().map(|(_, calls)| calls.next().boxed()).collect();
+async fn next_of(calls: &mut [&mut Calls]) -> Option<Result<Call, ReceiveError>> {
+    let next: Vec<_> = calls.iter_mut().map(|calls| calls.next().boxed()).collect();
     if next.is_empty() {
         return pending().await;
     }

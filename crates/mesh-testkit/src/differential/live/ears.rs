@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use mesh_core::message::Message;
 use mesh_core::port::{Call, Calls, Subscription};
 
-use crate::differential::seen::{Seen, arrived, told};
+use crate::differential::seen::{Seen, arrived, masked, told};
 use crate::suite::scene::text;
 
 /// A subscription or a service, and what it heard.
@@ -40,10 +40,15 @@ impl Ear {
         !matches!(self.of, Of::Messages { group: Some(_), .. })
     }
 
-    /// The calls it serves, and of which tool.
-    pub(super) fn calls(&mut self) -> Option<(usize, &mut Calls)> {
+    /// Whether it serves that tool.
+    pub(super) fn serves(&self, tool: usize) -> bool {
+        matches!(self.of, Of::Calls { tool: its, .. } if its == tool)
+    }
+
+    /// The calls it serves.
+    pub(super) fn calls(&mut self) -> Option<&mut Calls> {
         match &mut self.of {
-            Of::Calls { calls, tool } => Some((*tool, calls)),
+            Of::Calls { calls, .. } => Some(calls),
             Of::Messages { .. } | Of::Nothing => None,
         }
     }
@@ -83,19 +88,13 @@ impl Ear {
     }
 }
 
-/// A message as it arrives, its reply address without what is random in it.
+/// A message as it arrives.
 pub(super) fn describe(message: &Message) -> String {
     let mut headers: Vec<_> = message.headers().iter().collect();
     headers.sort_unstable();
-    let reply = message.reply().map(|reply| {
-        let reply = reply.as_str();
-        match reply.rsplit_once('.') {
-            Some((inbox, _)) if reply.starts_with("_INBOX.") => format!("{inbox}.*"),
-            _ => reply.to_owned(),
-        }
-    });
-    let reply = reply.map_or(String::new(), |reply| format!(", reply to {reply}"));
-    format!("{} {:?} {headers:?}{reply}", message.subject(), text(message))
+    let reply = message.reply().map(|reply| format!(", reply to {}", masked(reply.as_str())));
+    let (subject, reply) = (masked(message.subject().as_str()), reply.unwrap_or_default());
+    format!("{subject} {:?} {headers:?}{reply}", text(message))
 }
 
 fn unasked(call: &Call) -> String {

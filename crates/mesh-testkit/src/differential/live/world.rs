@@ -27,7 +27,7 @@ pub(super) fn who(index: usize) -> (Principal, Option<Permissions>) {
         _ => {
             let guest = module("n1", "guest");
             let publish = ["room.a", "room.b.>", "mesh.tools.mail.send", "_INBOX.*.*.guest.>"];
-            let subscribe = ["room.*", "mesh.tools.guest.look"];
+            let subscribe = ["room.>", "mesh.tools.guest.look"];
             let mut may = permissions(&guest, &publish, &subscribe);
             may.subscribe = may.subscribe.except(hidden());
             (guest, Some(may))
@@ -38,6 +38,11 @@ pub(super) fn who(index: usize) -> (Principal, Option<Permissions>) {
 /// What the guest may not hear of what it may subscribe to.
 fn hidden() -> [Filter; 1] {
     [filter("room.b")]
+}
+
+/// The module that a connection is of.
+pub(super) fn module_of(connection: usize) -> &'static str {
+    if connection < 2 { "mail" } else { "guest" }
 }
 
 pub(super) fn responder(name: &str) -> Responder {
