@@ -8,7 +8,11 @@
 mod cases;
 #[cfg(feature = "suite")]
 pub mod clock;
+<<<<<<< HEAD
 #[cfg(feature = "suite")]
+=======
+pub mod differential;
+>>>>>>> differ
 pub mod expect;
 #[cfg(feature = "suite")]
 pub mod fixtures;
