@@ -97,6 +97,9 @@ impl Hearing {
     pub(crate) fn hear(&self, event: &Event) {
         match event {
             Event::ServerError(ServerError::Other(words)) => self.server_says(words),
+            Event::ServerError(error @ ServerError::AuthorizationViolation) => {
+                *self.words.lock() = Some(format!("the server says {:?}", error.to_string()));
+            }
             Event::Disconnected | Event::Closed => self.end(),
             Event::SlowConsumer(_) => self.overflows.send_modify(|count| *count += 1),
             other => tracing::debug!(event = %other, "of the client"),

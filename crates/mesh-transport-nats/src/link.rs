@@ -209,8 +209,8 @@ impl Link {
     }
 }
 
-/// With what is counted: operations that wait, those that are not proven, answers that came too late,
-/// refusals that belong to no operation, appends that were sent again.
+/// With what is counted: operations that wait, those that are not proven, subscriptions, those of durable
+/// readers, answers that came too late, refusals that belong to no operation, appends that were sent again.
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Counters { late, unattributed, resent } = &self.counters;
@@ -221,6 +221,8 @@ impl fmt::Debug for Link {
             .field("principal", &self.principal)
             .field("waiting", &waiting)
             .field("unproven", &unproven)
+            .field("places", &self.places.lock().len())
+            .field("readings", &self.readings.lock().len())
             .field("late", late)
             .field("unattributed", unattributed)
             .field("resent", resent)

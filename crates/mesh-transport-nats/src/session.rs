@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::counters::{Counters, count};
@@ -273,7 +274,7 @@ async fn end_with(mut gone: Lost, hearing: Arc<Hearing>) {
 async fn read_answers(mut answers: Subscriber, hearing: Arc<Hearing>) {
     loop {
         let next = tokio::select! {
-            next = answers.next() => next,
+            next = unconstrained(answers.next()) => next,
             () = hearing.lost() => return,
         };
         let Some(message) = next else { return hearing.end() };

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream;
-use mesh_core::credential::{Login, Secret};
+use mesh_core::credential::{Credential, Login, Secret};
 use mesh_core::identity::Principal;
 use mesh_core::message::{Message, PublishId};
 use mesh_core::port::{
@@ -50,6 +50,17 @@ pub(crate) fn login(user: &str, password: &str) -> Login {
 /// The target of a user without TLS.
 pub(crate) fn target(address: SocketAddr, principal: Principal, user: &str) -> Target {
     Target::insecure_loopback(address, login(user, PASSWORD), principal).unwrap()
+}
+
+/// The target of a credential: module `user` on `n1`, who trusts these certificates.
+pub(crate) fn pinned(address: SocketAddr, user: &str, password: &str, pins: &[&str]) -> Target {
+    let document = serde_json::json!({
+        "url": format!("tls://{user}:{password}@{address}"),
+        "fingerprint": pins,
+        "node": "n1",
+        "module": user,
+    });
+    Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
 }
 
 /// Connects a principal as the user who may do everything.
@@ -232,11 +243,6 @@ pub(crate) fn figure(connection: &Connection, name: &str) -> u64 {
     let (_, rest) = text.split_once(&format!("{name}: ")).unwrap();
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap();
     digits.parse().unwrap()
-}
-
-/// What an error was, for a table of counts.
-pub(crate) fn kind(error: &TransportError) -> String {
-    format!("{:?}", error.kind())
 }
 
 /// Returns when so many clients are connected to the server.
