@@ -87,3 +87,10 @@ pub async fn connect(
         _ => connection,
     })
 }
+
+/// For [`Source::reread`]: the error of a credential that can't be read.
+pub fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
+    TransportError::new(ErrorKind::Invalid, Operation::Connect)
+        .detail(format!("the credential can't be read: {error}"))
+        .caused_by(error)
+}

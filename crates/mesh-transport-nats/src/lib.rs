@@ -23,7 +23,7 @@ mod session;
 mod supervise;
 mod target;
 
-pub use connect::{Source, connect};
+pub use connect::{Source, connect, unreadable};
 pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};
 pub use target::{Target, TargetError};

@@ -84,3 +84,27 @@ async fn a_copied_certificate_does_not_pass_for_the_server() {
         "{visit:?}"
     );
 }
+
+#[tokio::test]
+async fn it_falls_silent_after_so_many_pongs() {
+    let fake = FakeNats::start(FakeConfig::new().pongs(1)).await.unwrap();
+    let mut client = RawNats::plain(fake.address()).await.unwrap();
+    client.login("a", "b").await.unwrap();
+    client.send("PING\r\nLAST\r\n").await.unwrap();
+    while fake.heard().await.unwrap() != Heard::Line("LAST".into()) {}
+    // What came after the PING was read, and yet the first that is said is this.
+    assert_eq!(fake.say("MSG a 1 2\r\nhi\r\n"), 1);
+    assert_eq!(client.next().await.unwrap().body, b"hi");
+}
+
+#[tokio::test]
+async fn it_hangs_up_on_who_is_there_and_goes_on_listening() {
+    let fake = FakeNats::start(FakeConfig::new()).await.unwrap();
+    let mut client = RawNats::plain(fake.address()).await.unwrap();
+    client.login("a", "b").await.unwrap();
+    fake.hang_up();
+    assert!(client.next().await.is_err());
+    assert!(matches!(fake.whole_visit().await.unwrap()[..], [.., Heard::Closed(1)]));
+    RawNats::plain(fake.address()).await.unwrap().login("a", "b").await.unwrap();
+    assert_eq!(fake.heard().await.unwrap(), Heard::Opened(2));
+}

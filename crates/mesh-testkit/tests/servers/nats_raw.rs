@@ -39,10 +39,10 @@ async fn messages_go_to_a_subscription_with_reply_and_headers() {
 async fn a_request_is_answered_or_told_that_nobody_listens() {
     let server = NatsServer::launch(NatsConfig::new().with(USERS)).await.unwrap();
     let (mut asks, mut serves) = (ann(&server).await, ann(&server).await);
-    assert_eq!(asks.request("mail.ask", "box.1", b"?").await.unwrap().status, Some(503));
+    assert_eq!(asks.request("mail.ask", "box.1", &[], b"?").await.unwrap().status, Some(503));
     serves.subscribe("mail.ask", None).await.unwrap();
     serves.settle().await.unwrap();
-    let (answer, ()) = tokio::join!(asks.request("mail.ask", "box.2", b"?"), async {
+    let (answer, ()) = tokio::join!(asks.request("mail.ask", "box.2", &[], b"?"), async {
         let reply = serves.next().await.unwrap().reply.unwrap();
         serves.publish(&reply, None, &[], b"!").await.unwrap();
     });

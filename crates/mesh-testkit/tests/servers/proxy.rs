@@ -72,7 +72,7 @@ async fn a_cut_breaks_open_connections_and_takes_new_ones() {
     let bed = Bed::new().await;
     let mut pair = bed.pair().await;
     passes(&mut pair.client, &mut pair.server, b"x").await;
-    bed.proxy.cut().await;
+    expect_soon("the cut", bed.proxy.cut()).await;
     assert_eq!(next(&mut pair.client).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(next(&mut pair.server).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     let mut again = bed.pair().await;

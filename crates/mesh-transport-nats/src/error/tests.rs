@@ -91,7 +91,7 @@ fn what_a_stranger_says_is_neither_long_nor_obeyed_by_a_terminal() {
     let said = format!("\x1b[2J{}", "x".repeat(100_000));
     for error in [
         connect_failed(ConnectErrorKind::Io, ServerError::Other(said.clone())),
-        connect_failed(ConnectErrorKind::Io, said.clone()),
+        connect_failed(ConnectErrorKind::Io, said),
     ] {
         let text = error.to_string();
         assert!(text.len() < 400 && !text.contains('\x1b'), "{text}");

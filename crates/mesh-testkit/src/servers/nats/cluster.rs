@@ -62,54 +62,53 @@ impl Cluster {
     /// # Errors
     /// [`ServerError::Failed`], if that takes over 30 s.
     pub async fn complete(&self) -> Result<(), ServerError> {
-        let all = async || {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
             for member in &self.members {
                 let jsz = member.jsz().await.unwrap_or_default();
                 if is_whole(&jsz["meta_cluster"], self.members.len()) {
-                    return Some(());
+                    return Ok(());
                 }
             }
-            None
-        };
-        self.until("three that are up to date", all).await
+            pause().await;
+        }
+        Err(self.failed("three that are up to date"))
     }
 
     /// The member that leads this stream now, whatever account it is in: a running one that says so
-    /// itself. After the loss of a leader this waits for the next.
+    /// itself, and knows a running one that leads the cluster. After the loss of a leader this waits
+    /// for the next. Its first requests may get no answer all the same: a client tries again.
     ///
     /// # Errors
     /// [`ServerError::Failed`], if nobody leads it within 30 s.
     pub async fn leader_of(&self, stream: &str) -> Result<&NatsServer, ServerError> {
-        let leader = async || {
-            for member in &self.members {
-                let jsz = member.jsz().await.unwrap_or_default();
-                if leads(&jsz, stream, member.name()) {
-                    return Some(member);
-                }
-            }
-            None
-        };
-        self.until(&format!("a leader of {stream}"), leader).await
-    }
-
-    async fn until<T>(
-        &self,
-        what: &str,
-        mut look: impl AsyncFnMut() -> Option<T>,
-    ) -> Result<T, ServerError> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            if let Some(found) = look().await {
-                return Ok(found);
+            for member in &self.members {
+                let jsz = member.jsz().await.unwrap_or_default();
+                let leader = jsz["meta_cluster"]["leader"].as_str();
+                if self.runs(leader) && leads(&jsz, stream, member.name()) {
+                    return Ok(member);
+                }
             }
             pause().await;
         }
+        Err(self.failed(&format!("a leader of {stream}")))
+    }
+
+    /// Whether there is such a member, and it runs.
+    fn runs(&self, name: Option<&str>) -> bool {
+        let named = |member: &&NatsServer| Some(member.name()) == name;
+        self.members.iter().find(named).is_some_and(|member| member.pid().is_some())
+    }
+
+    fn failed(&self, lacks: &str) -> ServerError {
         let logs =
             self.members.iter().map(|member| format!("{}:\n{}", member.name(), member.log()));
-        Err(ServerError::Failed {
-            what: format!("the cluster has not {what} after {PATIENCE:?}"),
+        ServerError::Failed {
+            what: format!("the cluster has not {lacks} after {PATIENCE:?}"),
             log: logs.collect(),
-        })
+        }
     }
 }
 

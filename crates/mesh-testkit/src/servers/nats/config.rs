@@ -89,11 +89,6 @@ impl NatsConfig {
         self.certificate.as_ref()
     }
 
-    /// Whether a client that says nothing is greeted with an INFO line, as far as is known.
-    pub(super) fn greets(&self) -> bool {
-        self.compose.is_none() && !self.shakes_first()
-    }
-
     /// Whether a client may begin with the TLS handshake.
     pub(super) fn shakes_first(&self) -> bool {
         self.certificate.is_some() && self.handshake_first != HandshakeFirst::No

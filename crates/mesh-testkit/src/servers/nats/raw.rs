@@ -14,7 +14,7 @@ use super::wire::{Frame, Wire, broken};
 use super::{NatsServer, RawMessage};
 use crate::servers::{ServerError, tls};
 
-/// How long one step may take.
+/// How long one step may take, unless a test says otherwise.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many messages wait for a test that asked for something else.
@@ -22,8 +22,10 @@ const MAX_WAITING: usize = 10_000;
 
 /// A client that sends whatever a test writes, well-formed or not: for attacks that a client library
 /// would not carry out. It checks nothing, keeps nothing alive but the answer to the server's PING,
-/// and never reconnects. Each step fails after 10 s.
+/// and never reconnects. Each step fails after 10 s, or after what
+/// [`with_patience`](Self::with_patience) says.
 pub struct RawNats {
+    patience: Duration,
     wire: Wire,
     info: Value,
     waiting: VecDeque<RawMessage>,
@@ -58,7 +60,7 @@ impl RawNats {
     /// [`ServerError::Io`], if there is none.
     pub async fn plain(address: SocketAddr) -> Result<Self, ServerError> {
         let greeted = async { Self::greeted(Wire::new(TcpStream::connect(address).await?)).await };
-        within("connecting", greeted).await
+        within(PATIENCE, "connecting", greeted).await
     }
 
     /// Reaches a server over TLS, either at once or after its INFO line. It must have the certificate
@@ -83,7 +85,7 @@ impl RawNats {
             let wire = Wire::new(connector.connect(name, stream).await?);
             Ok(Self::over(wire, plain.info))
         };
-        within("connecting with TLS", reached).await
+        within(PATIENCE, "connecting with TLS", reached).await
     }
 
     /// Reads the INFO line that comes first.
@@ -97,7 +99,14 @@ impl RawNats {
     }
 
     fn over(wire: Wire, info: Value) -> Self {
-        Self { wire, info, waiting: VecDeque::new(), subscriptions: 0 }
+        Self { patience: PATIENCE, wire, info, waiting: VecDeque::new(), subscriptions: 0 }
+    }
+
+    /// The same with another time for each step.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// What the server said of itself last.
@@ -139,7 +148,7 @@ impl RawNats {
     /// # Errors
     /// [`ServerError::Io`], if the connection is closed or takes nothing.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]> + Send) -> Result<(), ServerError> {
-        within("sending", self.wire.write(bytes.as_ref())).await
+        within(self.patience, "sending", self.wire.write(bytes.as_ref())).await
     }
 
     /// Publishes; the server's objection, if it has one, comes with [`settle`](Self::settle).
@@ -180,10 +189,12 @@ impl RawNats {
         &mut self,
         subject: &str,
         inbox: &str,
+        headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<RawMessage, ServerError> {
         let number = self.subscribe(inbox, None).await?;
-        self.publish(subject, Some(inbox), &[], body).await?;
+        self.publish(subject, Some(inbox), headers, body).await?;
+        let patience = self.patience;
         let answered = async {
             loop {
                 if let Some(place) =
@@ -198,7 +209,7 @@ impl RawNats {
                 }
             }
         };
-        let answer = within("waiting for an answer", answered).await?;
+        let answer = within(patience, "waiting for an answer", answered).await?;
         self.send(format!("UNSUB {number}\r\n")).await?;
         Ok(answer)
     }
@@ -211,6 +222,7 @@ impl RawNats {
         if let Some(message) = self.waiting.pop_front() {
             return Ok(message);
         }
+        let patience = self.patience;
         let next = async {
             loop {
                 match self.heard().await? {
@@ -220,7 +232,7 @@ impl RawNats {
                 }
             }
         };
-        within("waiting for a message", next).await
+        within(patience, "waiting for a message", next).await
     }
 
     /// Sends PING, and answers what came before its PONG. The server handles one client's lines in
@@ -232,6 +244,7 @@ impl RawNats {
     /// [`ServerError::Io`], if it just closes, or says nothing for 10 s.
     pub async fn settle(&mut self) -> Result<Settled, ServerError> {
         let mut settled = Settled { messages: self.waiting.drain(..).collect(), ..<_>::default() };
+        let patience = self.patience;
         let told = async {
             self.wire.write(b"PING\r\n").await?;
             loop {
@@ -245,7 +258,7 @@ impl RawNats {
                 }
             }
         };
-        match within("waiting for a PONG", told).await {
+        match within(patience, "waiting for a PONG", told).await {
             Ok(()) => Ok(settled),
             Err(error) => Err(settled.errors.pop().map_or(error, ServerError::Answer)),
         }
@@ -257,6 +270,7 @@ impl RawNats {
     /// [`ServerError::Io`], if the server does not close within 10 s.
     pub async fn closed(&mut self) -> Result<Vec<String>, ServerError> {
         let mut errors = Vec::new();
+        let patience = self.patience;
         let ended = async {
             while errors.len() < MAX_WAITING {
                 match self.heard().await {
@@ -268,7 +282,7 @@ impl RawNats {
             }
             Err(broken("too many errors"))
         };
-        within("waiting for the end", ended).await?;
+        within(patience, "waiting for the end", ended).await?;
         Ok(errors)
     }
 
@@ -310,12 +324,13 @@ async fn next_frame(wire: &mut Wire) -> io::Result<Frame> {
 }
 
 async fn within<T>(
+    patience: Duration,
     doing: &str,
     step: impl Future<Output = io::Result<T>> + Send,
 ) -> Result<T, ServerError> {
-    let done = match timeout(PATIENCE, step).await {
+    let done = match timeout(patience, step).await {
         Ok(done) => done,
-        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("not in {PATIENCE:?}"))),
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("not in {patience:?}"))),
     };
     done.map_err(ServerError::io(doing))
 }

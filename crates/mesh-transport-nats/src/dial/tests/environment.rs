@@ -5,8 +5,7 @@ use std::process::Command;
 
 use mesh_core::port::ErrorKind;
 
-use super::fake::{Fake, Script};
-use super::{dialled, refused};
+use super::{dialled, fake, heard_no_log_in, refused, secured, target_of};
 use crate::NatsOptions;
 
 /// Runs one test of this file in a process of its own, with other variables.
@@ -47,18 +46,18 @@ fn a_variable_that_names_nothing_is_named() {
 #[tokio::test]
 #[ignore = "run by a_machine_without_any_ca_will_do"]
 async fn connects() {
-    let fake = Fake::start(Script::default()).await;
-    dialled(&fake.target("u:hunter2", &fake.pin)).await.unwrap();
+    let fake = fake(secured()).await;
+    dialled(&target_of(&fake)).await.unwrap();
 }
 
 #[tokio::test]
 #[ignore = "run by a_variable_that_names_nothing_is_named"]
 async fn is_refused_for_its_variable() {
     let variable = std::env::var("MESH_TEST").unwrap();
-    let fake = Fake::start(Script::default()).await;
-    let error = refused(&fake.target("u:hunter2", &fake.pin), &NatsOptions::default()).await;
-    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::Invalid, false), "{error}");
+    let fake = fake(secured()).await;
+    let options = NatsOptions::default();
+    let error = refused(&target_of(&fake), &options, ErrorKind::Invalid, false).await;
     let absent = std::env::var(&variable).unwrap();
-    assert!(error.to_string().contains(&format!("{variable} is {absent:?}")), "{error}");
-    assert_eq!(fake.said(), "");
+    assert!(error.contains(&format!("{variable} is {absent:?}")), "{error}");
+    heard_no_log_in(&fake).await;
 }

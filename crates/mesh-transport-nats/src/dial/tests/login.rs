@@ -1,21 +1,23 @@
 //! Who one says to be, to what kind of server, and what comes of it.
 
-use mesh_core::credential::{Fingerprint, Login, Secret};
+use mesh_core::credential::{Login, Secret};
 use mesh_core::identity::Principal;
 use mesh_core::port::ErrorKind;
+use mesh_testkit::servers::nats::{FakeConfig, Heard};
 use tokio::net::TcpSocket;
 
 use super::super::ServerFacts;
-use super::fake::{Fake, Script, Tls, target};
-use super::{dialled, impatient, refused};
+use super::{dialled, fake, impatient, refused, secured, target, target_of};
 use crate::{NatsOptions, Target};
 
 #[tokio::test]
 async fn url_credentials_are_used_and_decoded() {
-    let fake = Fake::start(Script::default()).await;
-    let dialled = dialled(&fake.target("host-a:p%40ss", &fake.pin)).await.unwrap();
+    let server = secured().version("2.12.6").info("max_payload", 1234).info("cluster", "c");
+    let fake = fake(server).await;
+    let target = target(&fake.address(), "host-a:p%40ss", fake.fingerprint().unwrap());
+    let dialled = dialled(&target).await.unwrap();
 
-    let connect = fake.connect();
+    let connect = fake.connect_fields().await.unwrap();
     assert_eq!((&connect["user"], &connect["pass"]), (&"host-a".into(), &"p@ss".into()));
     assert_eq!(connect["name"], "module mail on n1");
     assert_eq!(connect["tls_required"], true);
@@ -24,7 +26,7 @@ async fn url_credentials_are_used_and_decoded() {
         ServerFacts {
             version: (2, 12, 6),
             max_payload: 1234,
-            server_id: "ID".into(),
+            server_id: "FAKE".into(),
             server_name: "fake".into(),
             cluster: Some("c".into()),
         }
@@ -34,41 +36,35 @@ async fn url_credentials_are_used_and_decoded() {
 
 #[tokio::test]
 async fn a_name_is_looked_up() {
-    let fake = Fake::start(Script::default()).await;
-    let address = format!("localhost:{}", fake.address.port());
-    dialled(&target(&address, "u:p", &fake.pin)).await.unwrap();
-    assert_eq!(fake.connect()["user"], "u");
+    let fake = fake(secured()).await;
+    let address = format!("localhost:{}", fake.address().port());
+    dialled(&target(&address, "u:p", fake.fingerprint().unwrap())).await.unwrap();
+    assert_eq!(fake.connect_fields().await.unwrap()["user"], "u");
 }
 
 #[tokio::test]
 async fn this_machine_is_reached_without_tls_where_a_test_asks_for_it() {
-    let fake = Fake::start(Script { tls: Tls::Never, ..Script::default() }).await;
+    let fake = fake(FakeConfig::new()).await;
     let login = Login::new("u", Secret::new("p%40ss")).unwrap();
     let principal = Principal::Host { node: "n1".parse().unwrap() };
-    let target = Target::insecure_loopback(fake.address, login, principal).unwrap();
+    let target = Target::insecure_loopback(fake.address(), login, principal).unwrap();
     let dialled = dialled(&target).await.unwrap();
-    let connect = fake.connect();
+    let connect = fake.connect_fields().await.unwrap();
     assert_eq!((&connect["pass"], &connect["tls_required"]), (&"p%40ss".into(), &false.into()));
     assert!(dialled.client.new_inbox().starts_with("_INBOX.host.n1.ack."));
 }
 
 #[tokio::test]
-async fn a_refused_log_in_is_denied() {
-    let answer = Some("-ERR 'Authorization Violation'\r\n");
-    let fake = Fake::start(Script { answer, ..Script::default() }).await;
-    let error = refused(&fake.target("u:hunter2", &fake.pin), &NatsOptions::default()).await;
-    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::Denied, false), "{error}");
-    assert!(error.to_string().contains("module mail on n1"), "{error}");
-    assert_eq!(fake.accepted(), 1);
-}
-
-#[tokio::test]
-async fn a_full_server_may_have_room_later() {
-    let answer = Some("-ERR 'maximum connections exceeded'\r\n");
-    let fake = Fake::start(Script { answer, ..Script::default() }).await;
-    let error = refused(&fake.target("u:hunter2", &fake.pin), &NatsOptions::default()).await;
-    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::Broker, true), "{error}");
-    assert!(error.to_string().contains("maximum connections exceeded"), "{error}");
+async fn what_the_server_says_to_a_log_in_decides_the_kind() {
+    for (reason, kind, may_retry, says) in [
+        ("Authorization Violation", ErrorKind::Denied, false, "the log-in of module mail on n1"),
+        ("maximum connections exceeded", ErrorKind::Broker, true, "maximum connections exceeded"),
+        ("Authentication Timeout", ErrorKind::TimedOut, true, "Authentication Timeout"),
+    ] {
+        let fake = fake(secured().refuse(reason)).await;
+        let error = refused(&target_of(&fake), &NatsOptions::default(), kind, may_retry).await;
+        assert!(error.contains(says), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -79,22 +75,22 @@ async fn a_server_that_is_too_old_is_refused_and_left() {
         ("2.12.6-RC.1", "2.12.6-RC.1"),
         ("newest", r#""newest", which is none"#),
     ] {
-        let fake = Fake::start(Script { version, ..Script::default() }).await;
-        let error = refused(&fake.target("u:hunter2", &fake.pin), &NatsOptions::default()).await;
-        assert_eq!((error.kind(), error.may_retry()), (ErrorKind::Unsupported, false), "{error}");
-        assert!(error.to_string().contains(says), "{error}");
-        fake.ended(1).await;
-        assert_eq!(fake.accepted(), 1);
+        let fake = fake(secured().version(version)).await;
+        let (options, kind) = (NatsOptions::default(), ErrorKind::Unsupported);
+        let error = refused(&target_of(&fake), &options, kind, false).await;
+        assert!(error.contains(says), "{error}");
+        let visit = fake.whole_visit().await.unwrap();
+        assert_eq!(visit.last(), Some(&Heard::Closed(1)));
     }
 }
 
 #[tokio::test]
 async fn a_server_that_does_not_answer_the_log_in_is_not_waited_for_longer_than_told() {
-    let fake = Fake::start(Script { answer: None, ..Script::default() }).await;
-    let error = refused(&fake.target("u:hunter2", &fake.pin), &impatient()).await;
-    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::TimedOut, true), "{error}");
-    assert!(error.to_string().contains("didn't answer the log-in within 3s"), "{error}");
-    fake.ended(1).await;
+    let fake = fake(secured().pongs(0)).await;
+    let error = refused(&target_of(&fake), &impatient(), ErrorKind::TimedOut, true).await;
+    assert!(error.contains("didn't answer the log-in within 3s"), "{error}");
+    let visit = fake.whole_visit().await.unwrap();
+    assert_eq!(visit.last(), Some(&Heard::Closed(1)));
 }
 
 #[tokio::test]
@@ -102,17 +98,18 @@ async fn an_absent_server_may_come_back() {
     // Bound, so that the port is nobody else's, but not listening.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = socket.local_addr().unwrap().to_string();
-    let absent = target(&address, "u:hunter2", &Fingerprint::from_bytes([7; 32]));
-    let error = refused(&absent, &NatsOptions::default()).await;
-    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::Disconnected, true), "{error}");
+    let absent = target(&socket.local_addr().unwrap(), "u:hunter2", &"ab".repeat(32));
+    refused(&absent, &NatsOptions::default(), ErrorKind::Disconnected, true).await;
 }
 
 #[tokio::test]
 async fn options_without_sense_reach_nobody() {
-    let fake = Fake::start(Script::default()).await;
+    let fake = fake(secured()).await;
     let options = NatsOptions { ping_interval: std::time::Duration::ZERO, ..Default::default() };
-    let error = refused(&fake.target("u:hunter2", &fake.pin), &options).await;
-    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::Invalid, false), "{error}");
-    assert_eq!(fake.accepted(), 0);
+    let error = refused(&target_of(&fake), &options, ErrorKind::Invalid, false).await;
+    assert!(error.contains("ping_interval"), "{error}");
+    // The first who comes is the one who means it.
+    dialled(&target_of(&fake)).await.unwrap();
+    assert_eq!(fake.heard().await.unwrap(), Heard::Opened(1));
+    assert_eq!(fake.connect_fields().await.unwrap()["user"], "u");
 }

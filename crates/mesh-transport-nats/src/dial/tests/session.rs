@@ -5,24 +5,38 @@ use std::time::Duration;
 use async_nats::{Event, connection::State};
 use futures_util::StreamExt as _;
 use mesh_core::port::{ErrorKind, Operation};
-use tokio::time::timeout;
+use mesh_testkit::servers::nats::{FakeNats, Heard};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::super::dial;
-use super::dialled;
-use super::fake::{Fake, Script, listening};
+use super::{dialled, fake, listening, secured, soon, target_of};
 use crate::NatsOptions;
 use crate::error::{publish_error, subscribe_error};
 
-async fn soon<T>(future: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(30), future).await.unwrap()
+/// All events, up to the end of the client's task: after that, nobody is left who could dial.
+async fn to_the_end(events: &mut UnboundedReceiver<Event>) -> Vec<Event> {
+    let mut seen = Vec::new();
+    while let Some(event) = events.recv().await {
+        seen.push(event);
+    }
+    seen
+}
+
+/// That the fake had one visitor, who has left.
+async fn visited_once(fake: &FakeNats) {
+    let visit = fake.whole_visit().await.unwrap();
+    assert_eq!((visit.first(), visit.last()), (Some(&Heard::Opened(1)), Some(&Heard::Closed(1))));
+    // This one is the second, so nobody came between.
+    let _second = TcpStream::connect(fake.address()).await.unwrap();
+    assert_eq!(fake.heard().await.unwrap(), Heard::Opened(2));
 }
 
 #[tokio::test]
 async fn a_lost_connection_ends_the_client_and_nothing_dials_again() {
-    let fake = Fake::start(Script::default()).await;
+    let fake = fake(secured()).await;
     let (events, mut heard) = listening();
-    let target = fake.target("u:p", &fake.pin);
-    let mut dialled = dial(&target, &NatsOptions::default(), events).await.unwrap();
+    let mut dialled = dial(&target_of(&fake), &NatsOptions::default(), events).await.unwrap();
     let client = dialled.client;
     let mut subscriber = client.subscribe("a.b").await.unwrap();
 
@@ -30,15 +44,10 @@ async fn a_lost_connection_ends_the_client_and_nothing_dials_again() {
     soon(dialled.lost.wait()).await;
     assert!(soon(subscriber.next()).await.is_none());
     soon(dialled.lost.wait()).await; // again, at once
-
-    // The events end with the client's task: nobody is left who could dial.
-    let mut seen = Vec::new();
-    while let Some(event) = soon(heard.recv()).await {
-        seen.push(event);
-    }
+    let seen = soon(to_the_end(&mut heard)).await;
     assert_eq!(seen[..2], [Event::Connected, Event::Disconnected]);
     assert_eq!(client.connection_state(), State::Disconnected);
-    assert_eq!(fake.accepted(), 1);
+    visited_once(&fake).await;
 
     let error = client.publish("a.b", "x".into()).await.unwrap_err();
     let error = publish_error(error, Operation::Publish, "a.b");
@@ -50,45 +59,40 @@ async fn a_lost_connection_ends_the_client_and_nothing_dials_again() {
 
 #[tokio::test]
 async fn a_forced_reconnect_goes_nowhere() {
-    let fake = Fake::start(Script::default()).await;
+    let fake = fake(secured()).await;
     let (events, mut heard) = listening();
-    let target = fake.target("u:p", &fake.pin);
-    let mut dialled = dial(&target, &NatsOptions::default(), events).await.unwrap();
+    let mut dialled = dial(&target_of(&fake), &NatsOptions::default(), events).await.unwrap();
     dialled.client.force_reconnect().await.unwrap();
     soon(dialled.lost.wait()).await;
-    while soon(heard.recv()).await.is_some() {}
-    assert_eq!(fake.accepted(), 1);
+    soon(to_the_end(&mut heard)).await;
+    visited_once(&fake).await;
 }
 
 #[tokio::test]
 async fn a_server_that_falls_silent_is_lost() {
-    let fake = Fake::start(Script::default()).await;
+    let fake = fake(secured().pongs(1)).await;
     let options = NatsOptions { ping_interval: Duration::from_millis(20), ..Default::default() };
-    let target = fake.target("u:p", &fake.pin);
-    // It answers the first PING, and no other.
-    let mut dialled = dial(&target, &options, listening().0).await.unwrap();
+    let mut dialled = dial(&target_of(&fake), &options, listening().0).await.unwrap();
     soon(dialled.lost.wait()).await;
-    fake.ended(1).await;
-    assert_eq!(fake.accepted(), 1);
+    visited_once(&fake).await;
 }
 
 #[tokio::test]
 async fn dropping_the_client_ends_the_connection() {
-    let fake = Fake::start(Script::default()).await;
-    let mut dialled = dialled(&fake.target("u:p", &fake.pin)).await.unwrap();
+    let fake = fake(secured()).await;
+    let mut dialled = dialled(&target_of(&fake)).await.unwrap();
     drop(dialled.client);
     soon(dialled.lost.wait()).await;
-    fake.ended(1).await;
-    assert_eq!(fake.accepted(), 1);
+    visited_once(&fake).await;
 }
 
 #[tokio::test]
 async fn servers_that_the_server_names_are_not_dialled() {
-    let fake = Fake::start(Script::default()).await;
-    let dialled = dialled(&fake.target("u:p", &fake.pin)).await.unwrap();
-    // The greeting names 192.0.2.1, too.
+    let urls = vec!["192.0.2.1:4222"];
+    let fake = fake(secured().info("connect_urls", urls)).await;
+    let dialled = dialled(&target_of(&fake)).await.unwrap();
     let pool = dialled.client.server_pool().await.unwrap();
     let ports: Vec<_> = pool.iter().map(|server| server.addr.port()).collect();
-    assert_eq!(ports, [fake.address.port(), 0]);
+    assert_eq!(ports, [fake.address().port(), 0]);
     assert!(pool.iter().all(|server| server.addr.host() == "127.0.0.1"));
 }

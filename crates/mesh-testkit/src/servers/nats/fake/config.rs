@@ -10,6 +10,7 @@ pub struct FakeConfig {
     pub(super) certificate: Option<Certificate>,
     pub(super) handshake_first: bool,
     pub(super) refusal: Option<String>,
+    pub(super) pongs: u32,
     info: Value,
 }
 
@@ -21,7 +22,7 @@ impl FakeConfig {
             "server_id": "FAKE", "server_name": "fake", "version": "2.15.1", "go": "go1",
             "proto": 1, "headers": true, "max_payload": 1_048_576, "jetstream": true,
         });
-        Self { certificate: None, handshake_first: false, refusal: None, info }
+        Self { certificate: None, handshake_first: false, refusal: None, pongs: u32::MAX, info }
     }
 
     /// The version that it claims.
@@ -64,6 +65,14 @@ impl FakeConfig {
     #[must_use]
     pub fn refuse(mut self, reason: &str) -> Self {
         self.refusal = Some(reason.to_owned());
+        self
+    }
+
+    /// Answers so many PINGs of a connection, and no more. A client's first goes with its CONNECT, so
+    /// with 0 nobody's log-in is answered.
+    #[must_use]
+    pub fn pongs(mut self, most: u32) -> Self {
+        self.pongs = most;
         self
     }
 

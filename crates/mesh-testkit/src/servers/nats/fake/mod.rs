@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, broadcast, mpsc};
+use tokio::sync::{Mutex, broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -54,6 +54,7 @@ pub struct FakeNats {
     fingerprint: Option<String>,
     heard: Mutex<mpsc::Receiver<Heard>>,
     said: broadcast::Sender<Vec<u8>>,
+    hung_up: watch::Sender<()>,
     task: JoinHandle<()>,
 }
 
@@ -63,6 +64,7 @@ struct Shared {
     acceptor: Option<TlsAcceptor>,
     heard: mpsc::Sender<Heard>,
     said: broadcast::Sender<Vec<u8>>,
+    hung_up: watch::Receiver<()>,
 }
 
 impl FakeNats {
@@ -81,9 +83,11 @@ impl FakeNats {
         let (said, _) = broadcast::channel(MAX_HEARD);
         let fingerprint = config.certificate.as_ref().map(|pair| pair.fingerprint());
         let acceptor = config.certificate.as_ref().map(tls::acceptor).transpose()?;
-        let shared = Shared { config, address, acceptor, heard: tell, said: said.clone() };
+        let (hung_up, hear) = watch::channel(());
+        let shared =
+            Shared { config, address, acceptor, heard: tell, said: said.clone(), hung_up: hear };
         let task = tokio::spawn(accept(listener, Arc::new(shared)));
-        Ok(Self { address, fingerprint, heard: Mutex::new(heard), said, task })
+        Ok(Self { address, fingerprint, heard: Mutex::new(heard), said, hung_up, task })
     }
 
     /// Where clients are to dial.
@@ -148,6 +152,11 @@ impl FakeNats {
     pub fn say(&self, bytes: impl Into<Vec<u8>>) -> usize {
         // An error says that there is nobody.
         self.said.send(bytes.into()).unwrap_or(0)
+    }
+
+    /// Ends each connection that is there, as a server that goes away would, and goes on listening.
+    pub fn hang_up(&self) {
+        self.hung_up.send_replace(());
     }
 }
 

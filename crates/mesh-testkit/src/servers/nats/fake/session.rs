@@ -14,8 +14,14 @@ pub(super) async fn run(stream: TcpStream, number: u64, shared: Arc<Shared>) {
     if tell(&shared, Heard::Opened(number)).await.is_err() {
         return;
     }
+    // Of the channel's past, nothing: a connection ends by what happens from now on.
+    let mut hung_up = shared.hung_up.clone();
+    hung_up.mark_unchanged();
     // How it ended does not matter: a test looks at what the client did until then.
-    let _ = serve(stream, &shared).await;
+    tokio::select! {
+        _ = serve(stream, &shared) => {}
+        _ = hung_up.changed() => {}
+    }
     let _ = tell(&shared, Heard::Closed(number)).await;
 }
 
@@ -46,10 +52,17 @@ async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
             secured
         }
     };
+    let mut pongs = shared.config.pongs;
     loop {
         tokio::select! {
             frame = wire.frame() => match frame? {
                 None => return Ok(()),
+                Some(frame) if frame.split().0 == "PING" => {
+                    if pongs > 0 {
+                        pongs -= 1;
+                        wire.write(b"PONG\r\n").await?;
+                    }
+                }
                 Some(frame) => answer(&mut wire, frame, shared).await?,
             },
             words = said.recv() => match words {
@@ -64,7 +77,6 @@ async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
 async fn answer(wire: &mut Wire, frame: Frame, shared: &Shared) -> io::Result<()> {
     let (verb, rest) = frame.split();
     let heard = match verb.as_str() {
-        "PING" => return wire.write(b"PONG\r\n").await,
         "PONG" => return Ok(()),
         "CONNECT" => match serde_json::from_str(rest) {
             Ok(fields) => Heard::Connect(fields),
