@@ -37,7 +37,7 @@ impl Outcome {
 }
 
 pub type Verdict = Started<Outcome>;
-type Run = fn(Isolation) -> Pin<Box<dyn Future<Output = Verdict> + Send>>;
+type Run = fn(Isolation) -> Pin<Box<dyn Future<Output = Verdict>>>;
 
 /// One attack, carried out by its own user in both layouts.
 #[derive(Clone, Copy)]

@@ -3,6 +3,8 @@
 #![expect(unreachable_pub, reason = "a test")]
 
 mod attack;
+mod calls;
+mod deliveries;
 mod grants;
 mod relays;
 #[path = "../support/split/mod.rs"]
@@ -19,7 +21,7 @@ use split::{Isolation, Started};
 
 /// Each attack, in the order of the table.
 fn attacks() -> Vec<Attack> {
-    [grants::ATTACKS, relays::ATTACKS, verbs::ATTACKS].concat()
+    [grants::ATTACKS, relays::ATTACKS, verbs::ATTACKS, calls::ATTACKS, deliveries::ATTACKS].concat()
 }
 
 fn main() -> ExitCode {

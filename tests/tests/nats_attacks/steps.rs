@@ -169,10 +169,10 @@ pub async fn aim_confirmation(
 }
 
 /// Asks again and again until it is so.
-pub async fn until<F, T>(what: &str, mut look: impl FnMut() -> F) -> Started<T>
-where
-    F: Future<Output = Started<Option<T>>>,
-{
+pub async fn until<T>(
+    what: &str,
+    mut look: impl AsyncFnMut() -> Started<Option<T>>,
+) -> Started<T> {
     let end = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look().await? {
@@ -183,4 +183,10 @@ where
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// What `future` gives, if it does so in time.
+pub async fn in_time<F: Future>(what: &str, future: F) -> Started<F::Output> {
+    let waited = tokio::time::timeout(PATIENCE, future).await;
+    waited.map_err(|_| format!("waited {PATIENCE:?} for {what}").into())
 }

@@ -57,7 +57,11 @@ async fn deletes(isolation: Isolation, who: &str, consumer: &str, verb: &str) ->
     // Deleted is another stream than the consumer's own, whose end would end the consumer's answers.
     let bed = bed(isolation).await?;
     say(&bed, who, consumer, verb, "$JS.API.STREAM.DELETE.CONTROL").await?;
-    let mut witness = Witness::of(&bed).await?;
+    deleted(&bed).await
+}
+
+async fn deleted(bed: &Bed) -> Verdict {
+    let mut witness = Witness::of(bed).await?;
     Ok(match witness.messages("CONTROL").await? {
         None => Outcome::Succeeds,
         Some(_) => Outcome::Nowhere,
@@ -74,12 +78,25 @@ async fn delete_a_stream_by_a_nak(isolation: Isolation) -> Verdict {
     deletes(isolation, "evil.n1", EVIL, "-NAK").await
 }
 
+/// These two the server answers only where there is a delivery to settle.
+async fn deletes_by_settling(isolation: Isolation, verb: &str) -> Verdict {
+    let bed = bed(isolation).await?;
+    let mut raw = bed.raw("evil.n1").await?;
+    raw.subscribe("mesh.deliver.EVENTS.n1_evil", Some("n1_evil")).await?;
+    raw.settle().await?;
+    bed.raw("svc.n1").await?.publish("mesh.events.svc.made", None, &[], b"{}").await?;
+    let address = raw.next().await?.reply.ok_or("a delivery without an address")?;
+    raw.publish(&address, Some("$JS.API.STREAM.DELETE.CONTROL"), &[], verb.as_bytes()).await?;
+    handled(&bed, &mut raw, "evil.n1", &address).await?;
+    deleted(&bed).await
+}
+
 async fn delete_a_stream_by_a_term(isolation: Isolation) -> Verdict {
-    deletes(isolation, "evil.n1", EVIL, "+TERM").await
+    deletes_by_settling(isolation, "+TERM because").await
 }
 
 async fn delete_a_stream_by_an_ack(isolation: Isolation) -> Verdict {
-    deletes(isolation, "evil.n1", EVIL, "+ACK").await
+    deletes_by_settling(isolation, "+ACK").await
 }
 
 async fn delete_a_stream_by_a_hosts_ack(isolation: Isolation) -> Verdict {
