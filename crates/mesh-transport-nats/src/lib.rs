@@ -2,6 +2,7 @@
 
 mod administration;
 mod api;
+mod api_error;
 mod append;
 mod close;
 mod connect;
@@ -16,6 +17,7 @@ mod live;
 mod options;
 mod pending;
 mod port;
+mod pub_ack;
 mod publish;
 mod queue;
 mod request;
@@ -23,6 +25,7 @@ mod session;
 mod supervise;
 mod target;
 
+pub use administration::StreamSettings;
 pub use connect::{Source, connect, unreadable};
 pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};

@@ -38,9 +38,9 @@ impl Harness for Nats {
         let server = NatsServer::launch(config(&[])).await?;
         let mut bed = Server { server, users: Mutex::default(), controller: None };
         let controller = bed.connect(controller(), None).await?;
-        temp_assert(bed.server.address(), topology).await?;
+        controller.administration()?.assert(topology, DriftMode::Report).await?;
         let notices = ConsumerRef::new(StreamName::Advisories, ConsumerName::new("controller")?);
-        if false && topology.consumer(&notices).is_some() {
+        if topology.consumer(&notices).is_some() {
             let keeper = DeadLetterKeeper::start(&controller, Timestamp::from_millis(1)).await?;
             bed.controller = Some((keeper, controller));
         }
@@ -136,61 +136,4 @@ impl Bed for Server {
 
 fn broken(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
     TransportError::new(ErrorKind::Broker, Operation::Connect).caused_by(error)
-}
-pub async fn temp_assert(
-    addr: std::net::SocketAddr,
-    topology: &Topology,
-) -> Result<(), StartError> {
-    use async_nats::jetstream::{self, consumer, stream};
-    let client = async_nats::ConnectOptions::with_user_and_password(OPEN.into(), PASSWORD.into())
-        .connect(addr.to_string())
-        .await?;
-    let js = jetstream::new(client);
-    for s in topology.streams() {
-        use mesh_core::topology::Retention;
-        let per = s.max_messages_per_subject.map_or(-1, |v| v as i64);
-        js.create_stream(stream::Config {
-            name: s.name.to_string(),
-            subjects: s.subjects.iter().map(|f| f.to_string()).collect(),
-            retention: if s.retention == Retention::WorkQueue {
-                stream::RetentionPolicy::WorkQueue
-            } else {
-                stream::RetentionPolicy::Limits
-            },
-            max_age: s.max_age.unwrap_or_default(),
-            max_bytes: s.max_bytes as i64,
-            max_messages_per_subject: per,
-            discard: stream::DiscardPolicy::New,
-            discard_new_per_subject: per > 0,
-            max_message_size: s.max_message_bytes.map_or(-1, |v| v as i32),
-            max_consumers: s.max_consumers as i32,
-            duplicate_window: s.deduplication_window,
-            allow_rollup: s.retention == Retention::NewestPerSubject,
-            ..Default::default()
-        })
-        .await?;
-    }
-    for c in topology.consumers() {
-        let r = &c.reference;
-        let st = js.get_stream(r.stream.to_string()).await?;
-        use mesh_core::topology::DeliverFrom;
-        st.create_consumer(consumer::push::Config {
-            durable_name: Some(r.consumer.to_string()),
-            deliver_subject: format!("mesh.deliver.{}.{}", r.stream, r.consumer),
-            deliver_group: c.rules.shared.then(|| r.consumer.to_string()),
-            ack_policy: consumer::AckPolicy::Explicit,
-            ack_wait: c.rules.ack_wait,
-            max_deliver: c.rules.max_deliver.map_or(-1, i64::from),
-            max_ack_pending: c.rules.max_ack_pending as i64,
-            deliver_policy: match c.deliver_from {
-                DeliverFrom::All => consumer::DeliverPolicy::All,
-                DeliverFrom::New => consumer::DeliverPolicy::New,
-                DeliverFrom::LastPerSubject => consumer::DeliverPolicy::LastPerSubject,
-            },
-            filter_subjects: c.filters.iter().map(|f| f.to_string()).collect(),
-            ..Default::default()
-        })
-        .await?;
-    }
-    Ok(())
 }

@@ -29,6 +29,8 @@ pub(super) const BREACHES: &[Breach] = &[
     ("serve_refuses_an_ask_or_a_grant_from_anothers_inbox", "refuses every grant"),
     ("serve_names_the_caller_where_it_is_proven", "believes the reply address"),
     ("serve_names_the_caller_where_it_is_proven", "believes a header"),
+    ("serve_says_when_a_call_arrived", "does not say when a call arrived"),
+    ("serve_says_when_a_call_arrived", "counts a call from its reading"),
     ("serve_answer_over_the_limit_is_too_large", "checks no size"),
     ("serve_to_a_denied_subject_is_denied", "permits every subscribe"),
     ("serve_ends_when_dropped", "keeps what was dropped"),

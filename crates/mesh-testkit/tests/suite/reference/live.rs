@@ -35,7 +35,7 @@ impl Link {
         group: Option<QueueGroup>,
         buffer: usize,
         serves: bool,
-        arrive: impl Fn(Message, u64) -> Result<T, ReceiveError> + Send + 'static,
+        arrive: impl Fn(Message, u64, Duration) -> Result<T, ReceiveError> + Send + 'static,
     ) -> Incoming<T> {
         let rules = self.may().subscribe;
         let mut state = self.broker.lock();
@@ -69,9 +69,9 @@ impl Link {
                 return Poll::Ready(None);
             };
             match subscriber.queue.pop_front() {
-                Some(Queued::Message(message, from)) => {
+                Some(Queued::Message(message, from, since)) => {
                     drop(state);
-                    return Poll::Ready(Some(arrive(message, from)));
+                    return Poll::Ready(Some(arrive(message, from, since)));
                 }
                 Some(Queued::Lost(lost)) => {
                     return Poll::Ready(Some(Err(ReceiveError::Lagged { lost })));
@@ -95,7 +95,7 @@ impl Link {
 
     /// Subscribes, and forgets to end that if the call is given up.
     pub async fn leave_midway(&self, filter: Filter, group: Option<QueueGroup>, serves: bool) {
-        let left = self.listen(filter, group, 1, serves, |message, _| Ok(message));
+        let left = self.listen(filter, group, 1, serves, |message, _, _| Ok(message));
         let left = ManuallyDrop::new(left);
         self.under_way().await;
         drop(ManuallyDrop::into_inner(left));
@@ -205,7 +205,7 @@ impl Transport for Link {
             self.under_way().await;
         }
         let buffer = options.buffer.get();
-        Ok(self.listen(filter, options.group, buffer, false, |message, _| Ok(message)))
+        Ok(self.listen(filter, options.group, buffer, false, |message, _, _| Ok(message)))
     }
 
     async fn flush(&self, _timeout: Duration) -> Result<(), TransportError> {

@@ -72,7 +72,12 @@ impl Link {
     }
 
     /// The call in a message, or why it is none.
-    fn call(&self, message: Message, caller: Option<Principal>) -> Result<Call, ReceiveError> {
+    fn call(
+        &self,
+        message: Message,
+        caller: Option<Principal>,
+        since: Duration,
+    ) -> Result<Call, ReceiveError> {
         let refused = |reason| {
             let subject = message.subject().clone();
             Err(ReceiveError::Refused { subject, reason })
@@ -105,7 +110,12 @@ impl Link {
             caller
         };
         let answer = Reply { link: self.again(), to: message.reply().cloned() };
-        Ok(Call::new(message, caller, Box::new(answer)))
+        let call = Call::new(message, caller, Box::new(answer));
+        if self.breaks("does not say when a call arrived") {
+            return Ok(call);
+        }
+        let late = self.breaks("counts a call from its reading");
+        Ok(call.arrived_at(if late { self.broker.clock.monotonic() } else { since }))
     }
 }
 
@@ -140,7 +150,7 @@ impl Requests for Link {
             place = Inbox::of(&self.principal).filter();
         }
         let mut answers: Incoming<Message> =
-            self.listen(place, None, 1, false, |message, _| Ok(message));
+            self.listen(place, None, 1, false, |message, _, _| Ok(message));
         let asked = self.broker.lock().deliver(&message.with_reply(reply), self.id);
         self.under_way().await;
         if asked == 0 && self.breaks("says timed out for nobody") {
@@ -174,9 +184,9 @@ impl Requests for Link {
             self.under_way().await;
         }
         let link = self.again();
-        Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from| {
+        Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from, since| {
             let caller = link.broker.lock().principals.get(&from).cloned();
-            link.call(message, caller)
+            link.call(message, caller, since)
         }))
     }
 }

@@ -59,7 +59,8 @@ pub struct Subscriber {
 
 #[derive(Debug)]
 pub enum Queued {
-    Message(Message, u64),
+    /// From which connection, and since when it waits.
+    Message(Message, u64, Duration),
     Lost(u64),
 }
 
@@ -170,15 +171,16 @@ impl State {
     fn push(&mut self, index: usize, message: &Message, publisher: u64) {
         let silent = self.breaks("loses without a word");
         let oldest = self.breaks("drops the oldest");
+        let now = self.now;
         let subscriber = &mut self.subscriptions[index];
         if subscriber.late > 0 {
             subscriber.late -= 1;
         } else if !subscriber.is_full() {
-            let queued = Queued::Message(message.clone(), publisher);
+            let queued = Queued::Message(message.clone(), publisher, now);
             subscriber.queue.push_back(queued);
         } else if oldest {
             subscriber.queue.pop_front();
-            let queued = Queued::Message(message.clone(), publisher);
+            let queued = Queued::Message(message.clone(), publisher, now);
             subscriber.queue.push_back(queued);
         } else if let Some(Queued::Lost(lost)) = subscriber.queue.back_mut() {
             *lost += 1;
