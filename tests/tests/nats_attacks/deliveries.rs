@@ -132,7 +132,7 @@ async fn handling(bed: &Bed) -> Started<(Broker, UnboundedReceiver<ReceivedEvent
     let (sender, handled) = unbounded_channel();
     let broker = Broker::builder(bed.connect("svc.n1").await?)
         .consumes([filter("evil.>"), filter("mute.y")])
-        .build();
+        .build()?;
     broker
         .subscribe("evil.>", move |event| {
             let sent = sender.send(event);

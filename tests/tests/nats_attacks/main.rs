@@ -6,6 +6,7 @@ mod attack;
 mod calls;
 mod deliveries;
 mod grants;
+mod limits;
 mod relays;
 #[path = "../support/split/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "another binary uses the rest")]
@@ -21,7 +22,15 @@ use split::{Isolation, Started};
 
 /// Each attack, in the order of the table.
 fn attacks() -> Vec<Attack> {
-    [grants::ATTACKS, relays::ATTACKS, verbs::ATTACKS, calls::ATTACKS, deliveries::ATTACKS].concat()
+    [
+        grants::ATTACKS,
+        relays::ATTACKS,
+        verbs::ATTACKS,
+        calls::ATTACKS,
+        deliveries::ATTACKS,
+        limits::ATTACKS,
+    ]
+    .concat()
 }
 
 fn main() -> ExitCode {

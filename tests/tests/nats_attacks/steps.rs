@@ -169,10 +169,7 @@ pub async fn aim_confirmation(
 }
 
 /// Asks again and again until it is so.
-pub async fn until<T>(
-    what: &str,
-    mut look: impl AsyncFnMut() -> Started<Option<T>>,
-) -> Started<T> {
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Started<Option<T>>) -> Started<T> {
     let end = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look().await? {

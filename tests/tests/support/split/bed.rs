@@ -47,10 +47,8 @@ impl Bed {
         let server = NatsServer::launch(config).await?;
         let controller = dial(&server, &mesh, "controller").await?;
         let topology = change(mesh.topology()?);
-        let bed = Self { server, mesh, layout, controller };
-        let mut raw = bed.raw("controller").await?;
-        super::temp::temp_assert(&mut raw, &topology).await;
-        Ok(bed)
+        controller.administration()?.assert(&topology, DriftMode::Report).await?;
+        Ok(Self { server, mesh, layout, controller })
     }
 
     pub fn is_split(&self) -> bool {

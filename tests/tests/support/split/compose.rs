@@ -24,7 +24,7 @@ pub struct Layout {
     pub strict: bool,
     /// Also imports this subject literally: what must never be done.
     pub literal: Option<&'static str>,
-    /// How many connections EDGE may have.
+    /// How many connections the account may have that modules are in.
     pub connections: u32,
 }
 
@@ -69,11 +69,13 @@ pub fn compose(layout: &Layout, mesh: &Mesh, place: &Place) -> String {
         let of = mesh.users.iter().filter(|user| side.is_none_or(|side| user.side == side));
         of.map(|user| entry(user.name, &user.password(), &user.permissions)).collect::<String>()
     };
+    let limits =
+        format!("limits {{ max_connections: {}, max_subscriptions: 10000 }}", layout.connections);
     match layout.isolation {
         Isolation::OneAccount => {
             _ = writeln!(
                 text,
-                "accounts {{ {sys}\nMESH {{ jetstream: enabled\nusers: [\n{}] }} }}",
+                "accounts {{ {sys}\nMESH {{ jetstream: enabled\n{limits}\nusers: [\n{}] }} }}",
                 users(None)
             );
         }
@@ -83,10 +85,8 @@ pub fn compose(layout: &Layout, mesh: &Mesh, place: &Place) -> String {
                 text,
                 "accounts {{ {sys}\n\
                  BUS {{ jetstream: enabled\nusers: [\n{}]\nexports: [\n{exports}] }}\n\
-                 EDGE {{ limits {{ max_connections: {}, max_subscriptions: 10000 }}\n\
-                 users: [\n{}]\nimports: [\n{imports}] }} }}",
+                 EDGE {{ {limits}\nusers: [\n{}]\nimports: [\n{imports}] }} }}",
                 users(Some(Side::Bus)),
-                layout.connections,
                 users(Some(Side::Edge)),
             );
         }

@@ -5,7 +5,6 @@
 mod bed;
 mod compose;
 mod mesh;
-mod temp;
 
 pub use bed::{Bed, PATIENCE, Started};
 pub use compose::{Isolation, Layout, quoted};
