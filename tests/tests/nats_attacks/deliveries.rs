@@ -3,15 +3,13 @@
 use mesh_core::message::PublishId;
 use mesh_core::port::{AppendOptions, ConsumeOptions, Deliveries, ReceiveError, RefusalReason};
 use mesh_core::topology::StreamName;
-use mesh_sdk::{Broker, ReceivedEvent};
-use mesh_testkit::fixtures::{consumer, filter, message};
-use mesh_testkit::servers::nats::RawNats;
-use serde_json::json;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use mesh_testkit::fixtures::{consumer, message};
+use serde_json::{Value, json};
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
 use crate::split::{Bed, Isolation, Started, TAP};
 use crate::steps::{Witness, aim_confirmation, in_time, until};
+use crate::victim::{body_of, emit, given, handling};
 
 pub const ATTACKS: &[Attack] = &[
     attack!(reply_like_the_server, by "a module",
@@ -127,44 +125,6 @@ async fn deliver_by_another_consumer(isolation: Isolation) -> Verdict {
     }
 }
 
-/// `svc` with a handler of `evil`'s events: what it was given.
-async fn handling(bed: &Bed) -> Started<(Broker, UnboundedReceiver<ReceivedEvent>)> {
-    let (sender, handled) = unbounded_channel();
-    let broker = Broker::builder(bed.connect("svc.n1").await?)
-        .consumes([filter("evil.>"), filter("mute.y")])
-        .build()?;
-    broker
-        .subscribe("evil.>", move |event| {
-            let sent = sender.send(event);
-            async move { Ok(sent.map_err(std::io::Error::other)?) }
-        })
-        .await?;
-    Ok((broker, handled))
-}
-
-/// An event of `evil`'s as it should be, but for its source.
-async fn emit(raw: &mut RawNats, source: &str, id: &str, more: &[(&str, &str)]) -> Started<()> {
-    let mut headers = vec![
-        ("x-event-id", id),
-        ("x-source", source),
-        ("x-node", "n1"),
-        ("x-time", "2026-01-02T03:04:05.678Z"),
-        ("content-type", "application/json"),
-    ];
-    headers.extend_from_slice(more);
-    raw.publish("mesh.events.evil.x", None, &headers, b"{}").await?;
-    match raw.settle().await?.errors.as_slice() {
-        [] => Ok(()),
-        errors => Err(format!("{errors:?}").into()),
-    }
-}
-
-/// The next event that the handler is given.
-async fn given(handled: &mut UnboundedReceiver<ReceivedEvent>) -> Started<String> {
-    let event = in_time("an event", handled.recv()).await?.ok_or("the handler is gone")?;
-    Ok(event.event.id().to_string())
-}
-
 async fn claim_another_source(isolation: Isolation) -> Verdict {
     let bed = bed(isolation).await?;
     let (_svc, mut handled) = handling(&bed).await?;
@@ -178,16 +138,10 @@ async fn claim_another_source(isolation: Isolation) -> Verdict {
     let notice = "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.EVENTS.n1_svc";
     let mut witness = Witness::of(&bed).await?;
     let told = until("a notice", async || witness.last("ADVISORIES", notice).await).await?;
-    let body = base64(told["data"].as_str().unwrap_or_default())?;
-    match serde_json::from_slice::<serde_json::Value>(&body)?["reason"].as_str() {
+    match serde_json::from_slice::<Value>(&body_of(&told)?)?["reason"].as_str() {
         Some(reason) if reason.starts_with("unverifiable:") => Ok(Outcome::Ignored),
         other => Err(format!("the reason is {other:?}").into()),
     }
-}
-
-fn base64(text: &str) -> Started<Vec<u8>> {
-    use base64::Engine as _;
-    Ok(base64::engine::general_purpose::STANDARD.decode(text)?)
 }
 
 /// Headers of the server's own messages, below a status line that an event has not.

@@ -7,12 +7,14 @@ mod calls;
 mod deliveries;
 mod grants;
 mod limits;
+mod poison;
 mod relays;
 #[path = "../support/split/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "another binary uses the rest")]
 mod split;
 mod steps;
 mod verbs;
+mod victim;
 
 use std::process::ExitCode;
 
@@ -29,6 +31,7 @@ fn attacks() -> Vec<Attack> {
         calls::ATTACKS,
         deliveries::ATTACKS,
         limits::ATTACKS,
+        poison::ATTACKS,
     ]
     .concat()
 }

@@ -1,0 +1,216 @@
+//! Headers that are none. The server passes them on as they are, and the client library ends its
+//! connection when it can't read them: the victim comes back by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mesh_core::identity::Responder;
+use mesh_core::port::{Connection, ConnectionState, ConsumeOptions, ErrorKind};
+use mesh_core::topology::{StreamName, Topology};
+use mesh_testkit::fixtures::{consumer, message, module_name};
+use mesh_testkit::servers::nats::RawNats;
+
+use crate::attack::{Attack, Outcome, Verdict, attack, bed};
+use crate::split::{Bed, Isolation, Layout, PATIENCE, Started};
+use crate::steps::{Witness, in_time, until};
+use crate::victim::{emit, emit_as, given, handling, header_of};
+
+pub const ATTACKS: &[Attack] = &[
+    attack!(emit_headers_that_are_no_text, by "a module",
+        "emits an event with a header that is not UTF-8", Survived, Survived),
+    attack!(emit_a_header_without_a_colon, by "a module",
+        "emits an event with a header line without a colon", Survived, Survived),
+    attack!(emit_a_header_without_a_name, by "a module",
+        "emits an event with a header whose name has a space", Survived, Survived),
+    attack!(emit_headers_of_another_version, by "a module",
+        "emits an event whose headers don't begin with NATS/1.0", Survived, Survived),
+    attack!(emit_in_front_of_another, by "a module",
+        "emits such an event while the consumer is away and another's event follows", Survived, Survived),
+    attack!(call_with_headers_that_are_none, by "a module that may call the tool",
+        "calls it with a header line without a colon", Survived, Survived),
+    attack!(answer_with_headers_that_are_none, by "a module that serves",
+        "answers so", Survived, Survived),
+    attack!(report_with_headers_that_are_none, by "a host",
+        "reports so", Survived, Survived),
+    attack!(enrol_with_headers_that_are_none, by "an enrolment",
+        "enrols so", Survived, Survived),
+];
+
+const TEXT: &[u8] = b"NATS/1.0\r\nx-event-id: \xff\xfe\r\n\r\n";
+const COLON: &[u8] = b"NATS/1.0\r\nno colon\r\n\r\n";
+const NAME: &[u8] = b"NATS/1.0\r\nx y: z\r\n\r\n";
+const STATUS: &[u8] = b"NATS/1.0 none\r\na: b\r\n\r\n";
+const VERSION: &[u8] = b"NATS/9.9\r\na: b\r\n\r\n";
+
+/// Publishes with this for headers.
+async fn poison(raw: &mut RawNats, subject: &str, reply: &str, head: &[u8]) -> Started<()> {
+    let (headers, size) = (head.len(), head.len() + 2);
+    let line = format!("HPUB {subject} {reply} {headers} {size}\r\n");
+    raw.send([line.as_bytes(), head, b"{}\r\n"].concat()).await?;
+    match raw.settle().await?.errors.as_slice() {
+        [] => Ok(()),
+        errors => Err(format!("{errors:?}").into()),
+    }
+}
+
+/// Claims pass quickly, and there are three tries.
+fn quick(mut topology: Topology) -> Topology {
+    for mut spec in topology.consumers().to_vec() {
+        spec.rules.ack_wait = Duration::from_secs(1);
+        spec.rules.max_deliver = spec.rules.max_deliver.map(|_| 3);
+        topology = topology.with_consumer(spec);
+    }
+    topology
+}
+
+/// Whether the connection was ever lost from now on.
+fn losses(connection: &Connection) -> Arc<AtomicBool> {
+    let lost = Arc::new(AtomicBool::new(false));
+    let (mut states, seen) = (connection.transport().states(), Arc::clone(&lost));
+    tokio::spawn(async move {
+        while let Some(state) = states.next().await {
+            if matches!(state, ConnectionState::Disconnected(_)) {
+                seen.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+    lost
+}
+
+fn survived(lost: &AtomicBool) -> Verdict {
+    Ok(if lost.load(Ordering::Relaxed) { Outcome::Survived } else { Outcome::Ignored })
+}
+
+async fn emits(isolation: Isolation, head: &[u8]) -> Verdict {
+    let bed = Bed::with(Layout::of(isolation), quick).await?;
+    let _keeper = bed.keep_dead_letters().await?;
+    let (svc, mut handled) = handling(&bed).await?;
+    let lost = losses(&svc.connection);
+    let mut raw = bed.raw("evil.n1").await?;
+    emit(&mut raw, "evil", "before", &[]).await?;
+    assert_eq!(given(&mut handled).await?, "before");
+    poison(&mut raw, "mesh.events.evil.x", "", head).await?;
+    let mut witness = Witness::of(&bed).await?;
+    let dead =
+        until("a dead letter", async || witness.last("EVENTS_DEAD", "mesh.events.dead").await);
+    let dead = dead.await?;
+    eprintln!("{}", String::from_utf8_lossy(&header_of(&dead)?));
+    emit(&mut raw, "evil", "after", &[]).await?;
+    assert_eq!(given(&mut handled).await?, "after");
+    survived(&lost)
+}
+
+async fn emit_headers_that_are_no_text(isolation: Isolation) -> Verdict {
+    emits(isolation, TEXT).await
+}
+
+async fn emit_a_header_without_a_colon(isolation: Isolation) -> Verdict {
+    emits(isolation, COLON).await
+}
+
+async fn emit_a_header_without_a_name(isolation: Isolation) -> Verdict {
+    emits(isolation, NAME).await
+}
+
+/// Two events wait when the victim comes: the first ends its connection before it has read the second,
+/// and comes together with it each time.
+async fn emit_in_front_of_another(isolation: Isolation) -> Verdict {
+    let bed = Bed::with(Layout::of(isolation), quick).await?;
+    let _keeper = bed.keep_dead_letters().await?;
+    let mut raw = bed.raw("evil.n1").await?;
+    poison(&mut raw, "mesh.events.evil.x", "", COLON).await?;
+    let mut proper = bed.raw("mute.n1").await?;
+    emit_as(&mut proper, "mesh.events.mute.y", "mute", "proper", &[]).await?;
+    let (svc, mut handled) = handling(&bed).await?;
+    let lost = losses(&svc.connection);
+    let mut witness = Witness::of(&bed).await?;
+    let dead = until("dead letters", async || {
+        let owed = witness.consumer("EVENTS", "n1_svc").await?.ok_or("no consumer")?;
+        let left = owed["num_ack_pending"].as_u64();
+        let held = witness.messages("EVENTS_DEAD").await?;
+        Ok((left == Some(0) && held > Some(0)).then_some(held))
+    });
+    eprintln!("{:?} {:?}", dead.await?, handled.try_recv());
+    survived(&lost)
+}
+
+async fn emit_headers_of_another_version(isolation: Isolation) -> Verdict {
+    emits(isolation, VERSION).await
+}
+
+const ECHO: &str = "mesh.tools.svc.echo";
+
+async fn ask(caller: &Connection, body: &str) -> Started<Result<bytes::Bytes, ErrorKind>> {
+    let svc = Responder::Module(module_name("svc"));
+    let asked = caller.requests()?.request(svc, message(ECHO, body), PATIENCE).await;
+    Ok(asked.map(|answer| answer.payload().clone()).map_err(|error| error.kind()))
+}
+
+async fn call_with_headers_that_are_none(isolation: Isolation) -> Verdict {
+    let bed = bed(isolation).await?;
+    let (svc, _handled) = handling(&bed).await?;
+    let lost = losses(&svc.connection);
+    let bob = bed.connect("person.bob").await?;
+    let mut raw = bed.raw("evil.n1").await?;
+    let reply = "_INBOX.evil.n1.svc.00000000000000000000000000000001";
+    for head in [TEXT, COLON, NAME, STATUS, VERSION] {
+        lost.store(false, Ordering::Relaxed);
+        poison(&mut raw, ECHO, reply, head).await?;
+        until("an answer", async || Ok(ask(&bob, "\"proper\"").await?.ok())).await?;
+        if survived(&lost)? != Outcome::Survived {
+            return Err(format!("{} was read", String::from_utf8_lossy(head)).into());
+        }
+    }
+    Ok(Outcome::Survived)
+}
+
+async fn answer_with_headers_that_are_none(isolation: Isolation) -> Verdict {
+    let bed = bed(isolation).await?;
+    let mut sly = bed.raw("svc.n1").await?;
+    sly.subscribe(ECHO, Some("serve")).await?;
+    sly.settle().await?;
+    let bob = bed.connect("person.bob").await?;
+    let lost = losses(&bob);
+    let answering = async {
+        let reply = sly.next().await?.reply.ok_or("no reply address")?;
+        poison(&mut sly, &reply, "", COLON).await
+    };
+    let (asked, answered) = tokio::join!(ask(&bob, "1"), answering);
+    answered?;
+    // At once, and not as if nobody had answered in time.
+    if asked? != Err(ErrorKind::Disconnected) {
+        return Ok(Outcome::Ignored);
+    }
+    let answering = async {
+        let reply = sly.next().await?.reply.ok_or("no reply address")?;
+        Started::Ok(sly.publish(&reply, None, &[], b"2").await?)
+    };
+    let (asked, answered) = tokio::join!(ask(&bob, "2"), answering);
+    answered?;
+    assert_eq!(asked?, Ok("2".into()));
+    survived(&lost)
+}
+
+async fn reports(isolation: Isolation, who: &str, subject: &str) -> Verdict {
+    let bed = Bed::with(Layout::of(isolation), quick).await?;
+    let lost = losses(&bed.controller);
+    let queue = consumer(StreamName::Control, "controller");
+    let mut reports = bed.controller.streams()?.consume(queue, ConsumeOptions::default()).await?;
+    let mut raw = bed.raw(who).await?;
+    poison(&mut raw, subject, "", COLON).await?;
+    bed.raw("host.n2").await?.publish("mesh.control.n2.report", None, &[], b"proper").await?;
+    match in_time("a report", reports.next()).await? {
+        Some(Ok(report)) if report.message().payload() == "proper" => report.ack().await?,
+        other => return Err(format!("instead of a report: {other:?}").into()),
+    }
+    survived(&lost)
+}
+
+async fn report_with_headers_that_are_none(isolation: Isolation) -> Verdict {
+    reports(isolation, "host.n1", "mesh.control.n1.report").await
+}
+
+async fn enrol_with_headers_that_are_none(isolation: Isolation) -> Verdict {
+    reports(isolation, "enrol.t1", "mesh.control.enrol").await
+}
