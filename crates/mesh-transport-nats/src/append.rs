@@ -10,6 +10,7 @@ use mesh_core::topology::{MeshSubject, StreamName};
 use tokio::time::Instant;
 
 use crate::api_error::{api_error, malformed};
+use crate::counters::count;
 use crate::link::{Link, deadline};
 use crate::pending::{Kind, Outcome};
 use crate::pub_ack::{NoAck, PubAck, pub_ack};
@@ -17,10 +18,12 @@ use crate::publish::hand_over;
 use crate::session::{Op, Session, denied};
 
 const OPERATION: Operation = Operation::Append;
-/// Between two tries where no stream answers: its leader may be on its way.
+/// Between two tries where no stream answers, or one that can't take it: its leader may be on its way.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How often a subject is tried that no stream has ever taken.
-const TRIES_OF_UNKNOWN: u32 = 3;
+/// How long one try waits for its confirmation.
+const TRY: Duration = Duration::from_secs(2);
+/// How often a subject is tried that no stream takes, where there is no other server that may.
+const TRIES_OF_ABSENT: u32 = 3;
 
 /// Appends `message`; returns when the stream has it.
 pub(crate) async fn append(
@@ -35,36 +38,49 @@ pub(crate) async fn append(
     let _place = window
         .map_err(|_| timed_out().detail("too many appends wait for their confirmation"))?
         .map_err(|_| crate::link::closed(OPERATION))?;
-    let headers = Own::of(message, options);
-    let mut unanswered = 0;
+    let stream = MeshSubject::parse(message.subject()).ok().and_then(|channel| channel.stream());
+    let headers = Own::of(stream, options);
+    let mut absences = 0;
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
     loop {
         let session = link.session(OPERATION, due).await?;
-        match attempt(&session, &subject, message, &headers, due).await? {
+        if doubtful {
+            count(&link.counters.resent);
+        }
+        let failed = match attempt(&session, &subject, message, &headers, due).await? {
             Answered::Stored(appended) => {
                 session.pending.learn(&subject);
+                link.streams.lock().insert(appended.stream);
                 let duplicate = appended.duplicate && !doubtful;
                 return Ok(Appended { duplicate, ..appended });
             }
-            Answered::Lost(cause) => {
+            Answered::NoWord(error) => {
                 doubtful = true;
-                if Instant::now() >= due {
-                    return Err(crate::publish::lost(OPERATION, &subject, cause));
+                if Instant::now() < due {
+                    continue;
                 }
+                return Err(error);
             }
+            Answered::NotNow(error) => error,
             Answered::NoStream => {
-                unanswered += 1;
-                if !session.pending.knows(&subject) && unanswered >= TRIES_OF_UNKNOWN {
-                    return Err(TransportError::new(ErrorKind::NotFound, OPERATION)
-                        .about(&subject)
-                        .detail("no stream takes this subject, or its server is away"));
+                absences += 1;
+                let known = stream.is_some_and(|stream| link.streams.lock().contains(&stream));
+                let absent = TransportError::new(ErrorKind::NotFound, OPERATION).about(&subject);
+                if !session.in_cluster() && absences >= TRIES_OF_ABSENT {
+                    return Err(absent.detail("no stream takes this subject"));
                 }
-                if tokio::time::timeout_at(due, tokio::time::sleep(AGAIN)).await.is_err() {
-                    return Err(timed_out().detail("the stream has no leader"));
+                if known {
+                    timed_out().detail("the stream has no leader")
+                } else {
+                    absent.retry(true).detail("no stream takes this subject, or it has no leader")
                 }
             }
+        };
+        if Instant::now() + AGAIN >= due {
+            return Err(failed);
         }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 
@@ -72,7 +88,10 @@ enum Answered {
     Stored(Appended),
     /// Nobody listens on the subject.
     NoStream,
-    Lost(TransportError),
+    /// The stream can't take it now.
+    NotNow(TransportError),
+    /// Whether it was stored is not known.
+    NoWord(TransportError),
 }
 
 async fn attempt(
@@ -91,14 +110,26 @@ async fn attempt(
     };
     let own = headers.list();
     let send = || hand_over(session, OPERATION, subject, Some(reply), message, &own);
-    match session.operate(op, due, send).await? {
-        Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
+    // A confirmation is lost with its stream's leader, though this connection stands.
+    match session.operate(op, due.min(deadline(TRY)), send).await {
+        Ok(Outcome::Answer(answer)) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
             Ok(Answered::NoStream)
         }
-        Outcome::Answer(answer) => confirmed(subject, &answer.payload).map(Answered::Stored),
-        Outcome::Denied(words) => Err(denied(OPERATION, subject, words)),
-        Outcome::Lost(cause) => Ok(Answered::Lost(cause)),
-        Outcome::Handled => Ok(Answered::NoStream),
+        Ok(Outcome::Answer(answer)) => match confirmed(subject, &answer.payload) {
+            Err(error) if error.kind() == ErrorKind::Broker && error.may_retry() => {
+                Ok(Answered::NotNow(error))
+            }
+            confirmed => confirmed.map(Answered::Stored),
+        },
+        Ok(Outcome::Denied(words)) => Err(denied(OPERATION, subject, words)),
+        Ok(Outcome::Lost(cause)) => {
+            Ok(Answered::NoWord(crate::publish::lost(OPERATION, subject, cause)))
+        }
+        Ok(Outcome::Handled) => Ok(Answered::NoStream),
+        Err(error) if matches!(error.kind(), ErrorKind::Disconnected | ErrorKind::TimedOut) => {
+            Ok(Answered::NoWord(error))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -121,14 +152,13 @@ struct Own {
 }
 
 impl Own {
-    fn of(message: &Message, options: &AppendOptions) -> Self {
+    fn of(stream: Option<StreamName>, options: &AppendOptions) -> Self {
         // Without an id of the caller's, one of our own: a retry must not store it twice.
         let id = match &options.id {
             Some(id) => id.as_str().to_owned(),
             None => format!("{:032x}", rand::random::<u128>()),
         };
-        let channel = MeshSubject::parse(message.subject());
-        let newest = channel.is_ok_and(|channel| channel.stream() == Some(StreamName::Nodes));
+        let newest = stream == Some(StreamName::Nodes);
         Self { id, expected: options.expected_last.map(|last| last.to_string()), newest }
     }
 

@@ -7,8 +7,16 @@ use tokio::time::Instant;
 
 use crate::link::{Link, Phase, Stage, closed};
 
-/// Ends it, and says what became of what was under way.
+/// Ends it, and says what became of what was under way. Once begun it is brought to its end, also when
+/// nobody waits for it any more.
 pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
+    let closing = run(Arc::clone(link), due);
+    // Without a runtime there is no connection either.
+    link.runtime.spawn(closing).await.unwrap_or_default()
+}
+
+async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
+    let link = &link;
     let mut first = false;
     link.stage.send_if_modified(|stage| {
         first = *stage == Stage::Open;
@@ -27,18 +35,20 @@ pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
     let under_way = link.under_way();
     let released = release(link, due).await;
     let settled = finish(link, due).await;
+    let doubtful = link.readings.lock().iter().map(|reading| reading.in_doubt()).sum::<u64>();
     let left = link.under_way();
     let finished = under_way.saturating_sub(left);
-    if !settled {
-        tracing::warn!(left, "the connection was closed before the server had everything");
+    let lost = left + doubtful;
+    if !settled || lost > 0 {
+        tracing::warn!(lost, "the connection was closed before the server had everything");
     }
     link.stage.send_replace(Stage::Draining);
-    if let Some(session) = link.session_now() {
+    if let Phase::Up(session) = link.phase.send_replace(Phase::Closed) {
         session.pending.end(&closed(Operation::Close));
+        session.abandon();
     }
-    link.phase.send_replace(Phase::Closed);
     link.tell_state();
-    CloseReport { finished, released, lost: left }
+    CloseReport { finished, released, lost }
 }
 
 /// Leaves every consumer and gives back what is unsettled; how many those were.

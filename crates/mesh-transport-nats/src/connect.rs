@@ -1,6 +1,7 @@
 //! The way in.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mesh_core::identity::Principal;
@@ -8,9 +9,10 @@ use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation
 use mesh_core::topology::Inbox;
 
 use crate::administration::Admin;
+use crate::counters::Counters;
 use crate::link::{self, Link};
 use crate::port::{LinkApi, Owner, Port};
-use crate::session::{Counters, Session};
+use crate::session::Session;
 use crate::supervise::supervise;
 use crate::{NatsOptions, Target};
 
@@ -32,7 +34,7 @@ impl Source {
 
     /// The target as it is now, if it is still that of `principal`.
     pub(crate) fn target(&self, principal: &Principal) -> Result<Target, TransportError> {
-        let target = (self.0)()?;
+        let target = self.read()?;
         if target.principal() == principal {
             return Ok(target);
         }
@@ -40,6 +42,15 @@ impl Source {
             "the credential is now that of {}, not {principal}",
             target.principal()
         )))
+    }
+
+    /// The target as it is now. What reads it is a stranger's code: a panic there is an error like any
+    /// other, and no end of reconnecting.
+    fn read(&self) -> Result<Target, TransportError> {
+        catch_unwind(AssertUnwindSafe(|| (self.0)())).unwrap_or_else(|_| {
+            Err(TransportError::new(ErrorKind::Invalid, Operation::Connect)
+                .detail("reading the credential panicked"))
+        })
     }
 }
 
@@ -69,7 +80,7 @@ pub async fn connect(
 ) -> Result<Connection, TransportError> {
     let source = source.into();
     let streams = options.streams.clone();
-    let target = (source.0)()?;
+    let target = source.read()?;
     let principal = target.principal().clone();
     let counters = Counters::default();
     let inbox = Inbox::of(&principal);

@@ -1,6 +1,6 @@
 //! What outlives a session: who this is, which session stands now, what was subscribed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,14 +12,15 @@ use mesh_core::message::Message;
 use mesh_core::port::{
     Capabilities, Clock, ConnectionState, ErrorKind, Limits, Operation, TransportError,
 };
-use mesh_core::topology::Inbox;
+use mesh_core::topology::{Inbox, StreamName};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::NatsOptions;
 use crate::consume::Reading;
-use crate::session::{Counters, Session};
+use crate::counters::Counters;
+use crate::session::Session;
 
 /// How the connection is, for its calls.
 #[derive(Debug, Clone)]
@@ -58,6 +59,8 @@ pub(crate) struct Link {
     /// Which session each subscription was last placed in.
     places: Mutex<HashMap<u64, u64>>,
     pub(crate) readings: Mutex<Vec<Arc<Reading>>>,
+    /// The streams that have confirmed an append.
+    pub(crate) streams: Mutex<BTreeSet<StreamName>>,
     ids: AtomicU64,
     /// Where tasks run that a dropped value leaves behind.
     pub(crate) runtime: tokio::runtime::Handle,
@@ -84,6 +87,7 @@ impl Link {
             stage: watch::Sender::new(Stage::Open),
             places: Mutex::default(),
             readings: Mutex::default(),
+            streams: Mutex::default(),
             ids: AtomicU64::new(1),
             runtime: tokio::runtime::Handle::current(),
         })
@@ -182,9 +186,8 @@ impl Link {
             }
         };
         self.states.send_if_modified(|told| {
-            let same = std::mem::discriminant(told) == std::mem::discriminant(&state);
             let over = matches!(told, ConnectionState::Closed);
-            if same || over {
+            if over || is_same(told, &state) {
                 return false;
             }
             *told = state;
@@ -203,12 +206,30 @@ impl Link {
     }
 }
 
+/// With what is counted: operations that wait, answers that came too late, refusals that belong to
+/// none, appends that were sent again.
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counters { late, unattributed, resent } = &self.counters;
+        let waiting = self.session_now().map_or(0, |session| session.pending.len());
         f.debug_struct("Link")
             .field("principal", &self.principal)
+            .field("waiting", &waiting)
+            .field("late", late)
+            .field("unattributed", unattributed)
+            .field("resent", resent)
             .field("phase", &*self.phase.borrow())
             .finish_non_exhaustive()
+    }
+}
+
+/// Whether a state says nothing new. Another reason why there is no connection is new.
+fn is_same(one: &ConnectionState, other: &ConnectionState) -> bool {
+    match (one, other) {
+        (ConnectionState::Disconnected(one), ConnectionState::Disconnected(other)) => {
+            one.to_string() == other.to_string()
+        }
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }
 

@@ -70,7 +70,9 @@ struct Spot {
     session: Arc<Session>,
     subscriber: Subscriber,
     /// How many the server had ended when this one was made.
-    since: usize,
+    since: u64,
+    /// What tells that the client has thrown messages away.
+    overflows: watch::Receiver<u64>,
 }
 
 impl Spot {
@@ -80,9 +82,10 @@ impl Spot {
         due: Instant,
     ) -> Result<Self, TransportError> {
         let since = session.revocations();
+        let overflows = session.overflows();
         let Place { operation, filter, group } = place;
         let subscriber = session.listen(*operation, filter, group.as_deref(), due).await?;
-        Ok(Self { session, subscriber, since })
+        Ok(Self { session, subscriber, since, overflows })
     }
 }
 
@@ -101,7 +104,7 @@ impl<T: Send + 'static> Pump<T> {
             if let Some(end) = self.read(&mut spot).await {
                 break end;
             }
-            self.queue.tell(ReceiveError::Interrupted);
+            self.queue.interrupt();
             match self.again(spot.session.id).await {
                 Ok(Some(next)) => spot = next,
                 Ok(None) => break None,
@@ -115,15 +118,18 @@ impl<T: Send + 'static> Pump<T> {
     /// Reads until the session is lost; the answer is how it ends if it ends for good.
     async fn read(&mut self, spot: &mut Spot) -> Option<Option<TransportError>> {
         let Place { operation, filter, group } = self.place.clone();
-        let Spot { session, subscriber, since } = spot;
+        let link = Arc::clone(&self.link);
+        let Spot { session, subscriber, since, overflows } = spot;
         let revoked = session.revoked(operation, &filter, group.as_deref(), *since);
+        let (draining, lost) = (link.reached(Stage::Draining), session.lost());
         let mut revoked = std::pin::pin!(revoked);
+        let (mut draining, mut lost) = (std::pin::pin!(draining), std::pin::pin!(lost));
         loop {
             tokio::select! {
                 biased;
                 message = subscriber.next() => match message {
                     Some(message) => self.take(message),
-                    None if self.link.is_closing() => return Some(None),
+                    None if link.is_closing() => return Some(None),
                     None => return None,
                 },
                 error = &mut revoked => return Some(Some(error)),
@@ -131,13 +137,17 @@ impl<T: Send + 'static> Pump<T> {
                     let _ = subscriber.unsubscribe().await;
                     return Some(None);
                 }
-                () = self.link.reached(Stage::Draining) => {
+                () = &mut draining => {
                     while let Some(Some(message)) = subscriber.next().now_or_never() {
                         self.take(message);
                     }
                     let _ = subscriber.unsubscribe().await;
                     return Some(None);
                 }
+                // Given up, the client may go on reading for a while.
+                () = &mut lost => return None,
+                // The client says neither whose messages those were nor how many.
+                Ok(()) = overflows.changed() => self.queue.interrupt(),
             }
         }
     }

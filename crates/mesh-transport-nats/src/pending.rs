@@ -4,16 +4,18 @@
 //! nothing about what it accepts. The client hands these words on through a side channel, in the
 //! order they came. So each operation is entered here before it is sent, a refusal is given to the
 //! oldest one that it fits, and a *probe* tells when no refusal can come any more: a subscription that
-//! the server refuses as malformed, whoever asks, and whose refusal comes through the same channel,
-//! after all that was refused before it. It leaves no trace on the server and in its log.
+//! the server refuses as malformed, and whose refusal comes through the same channel, after all that was
+//! refused before it. It leaves no trace on the server, and none in its log unless this account may not
+//! even hear answers.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use async_nats::Subject;
-use mesh_core::port::TransportError;
+use mesh_core::port::{ErrorKind, Operation, TransportError};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
 
 use crate::events::Denial;
 
@@ -38,12 +40,16 @@ pub(crate) enum Outcome {
 pub(crate) enum Kind {
     Publish,
     Subscribe,
+    /// Nothing that can be refused.
+    Nothing,
 }
 
 struct Entry {
     kind: Kind,
     subject: Subject,
     reply: Option<Subject>,
+    /// Whether it is over with an answer, and not when it is handled.
+    answered: bool,
     order: u64,
     sender: oneshot::Sender<Outcome>,
 }
@@ -56,14 +62,22 @@ struct Waiting {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
+/// A probe.
+struct Sent {
+    /// How many operations it covers.
+    covers: u64,
+    /// When the client had it.
+    since: Option<Instant>,
+}
+
 #[derive(Default)]
 struct State {
     entries: HashMap<Key, Entry>,
     order: u64,
     /// How many operations were handed to the client that somebody wants to know of.
     sent: u64,
-    /// How many of them each unanswered probe covers.
-    probes: VecDeque<u64>,
+    /// The probes that are not answered, oldest first.
+    probes: VecDeque<Sent>,
     waiting: VecDeque<Waiting>,
     /// Subjects that were answered in this session: nothing is to be learnt from a probe.
     known: HashSet<Box<str>>,
@@ -103,6 +117,7 @@ impl Pending {
         kind: Kind,
         subject: Subject,
         reply: Option<Subject>,
+        answered: bool,
     ) -> Ticket<'_> {
         let (sender, outcome) = oneshot::channel();
         let mut state = self.state.lock();
@@ -111,7 +126,7 @@ impl Pending {
         } else {
             state.order += 1;
             let order = state.order;
-            let entry = Entry { kind, subject, reply, order, sender };
+            let entry = Entry { kind, subject, reply, answered, order, sender };
             state.entries.insert(key, entry);
         }
         Ticket { pending: self, key, outcome }
@@ -135,6 +150,9 @@ impl Pending {
     #[must_use]
     pub(crate) fn sent(&self, key: Option<Key>, permit: Option<OwnedSemaphorePermit>) -> bool {
         let mut state = self.state.lock();
+        if state.ended.is_some() {
+            return false;
+        }
         state.sent += 1;
         let index = state.sent;
         state.waiting.push_back(Waiting { index, key, _permit: permit });
@@ -145,7 +163,7 @@ impl Pending {
     pub(crate) fn probing(&self) -> Probe<'_> {
         let mut state = self.state.lock();
         let covers = state.sent;
-        state.probes.push_back(covers);
+        state.probes.push_back(Sent { covers, since: None });
         Probe { pending: self, covers, handed_over: false }
     }
 
@@ -153,6 +171,11 @@ impl Pending {
     pub(crate) fn needs_probe(&self) -> bool {
         let state = self.state.lock();
         state.ended.is_none() && state.probes.is_empty() && !state.waiting.is_empty()
+    }
+
+    /// Since when the oldest unanswered probe is on its way.
+    pub(crate) fn probing_since(&self) -> Option<Instant> {
+        self.state.lock().probes.front()?.since
     }
 
     /// A message came to an address of this connection's inbox. Gives it back if nobody waits for it.
@@ -195,10 +218,25 @@ impl Pending {
         true
     }
 
+    /// The server takes no more subscriptions. Answers whether that was the doing of one that waits; else
+    /// it was that of a probe.
+    pub(crate) fn full(&self, words: &str) -> bool {
+        let mut state = self.state.lock();
+        let subscribing = |(_, entry): &(&Key, &Entry)| entry.kind == Kind::Subscribe;
+        let oldest = state.entries.iter().filter(subscribing).min_by_key(|(_, entry)| entry.order);
+        let oldest = oldest.map(|(key, _)| *key);
+        let Some(entry) = oldest.and_then(|key| state.entries.remove(&key)) else { return false };
+        let error = TransportError::new(ErrorKind::Broker, Operation::Subscribe)
+            .about(entry.subject.as_str())
+            .detail(format!("the server says: {words}"));
+        let _ = entry.sender.send(Outcome::Lost(error));
+        true
+    }
+
     /// The oldest probe came back: all before it was handled.
     pub(crate) fn probed(&self) {
         let mut state = self.state.lock();
-        let Some(covers) = state.probes.pop_front() else { return };
+        let Some(Sent { covers, .. }) = state.probes.pop_front() else { return };
         while state.waiting.front().is_some_and(|waiting| waiting.index <= covers) {
             let Some(waiting) = state.waiting.pop_front() else { break };
             let entry = waiting.key.and_then(|key| state.entries.remove(&key));
@@ -222,9 +260,10 @@ impl Pending {
         }
     }
 
-    /// How many publishes wait to be handled.
+    /// How many publishes wait to be handled, beside those that wait for an answer.
     pub(crate) fn publishing(&self) -> usize {
-        self.state.lock().waiting.iter().filter(|waiting| waiting.key.is_some()).count()
+        let entries = &self.state.lock().entries;
+        entries.values().filter(|entry| entry.kind == Kind::Publish && !entry.answered).count()
     }
 
     /// How many operations wait.
@@ -250,6 +289,11 @@ impl Probe<'_> {
     /// The client has it.
     pub(crate) fn handed_over(mut self) {
         self.handed_over = true;
+        let mut state = self.pending.state.lock();
+        let own = |sent: &&mut Sent| sent.covers == self.covers && sent.since.is_none();
+        if let Some(sent) = state.probes.iter_mut().find(own) {
+            sent.since = Some(Instant::now());
+        }
     }
 }
 
@@ -259,7 +303,8 @@ impl Drop for Probe<'_> {
             return;
         }
         let mut state = self.pending.state.lock();
-        if let Some(place) = state.probes.iter().rposition(|covers| *covers == self.covers) {
+        let own = |sent: &Sent| sent.covers == self.covers && sent.since.is_none();
+        if let Some(place) = state.probes.iter().rposition(own) {
             state.probes.remove(place);
         }
         if !state.waiting.is_empty() && state.probes.is_empty() {

@@ -19,14 +19,15 @@ struct Shared<T> {
     items: usize,
     /// Dropped since the last entry.
     lost: u64,
+    /// Whether something may be missing since the last entry, and nobody knows how much.
+    interrupted: bool,
     end: Option<Option<TransportError>>,
     waker: Option<Waker>,
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new(capacity: usize) -> Self {
-        let shared = Shared { entries: VecDeque::new(), items: 0, lost: 0, end: None, waker: None };
-        Self { shared: Mutex::new(shared), capacity }
+        Self { shared: Mutex::default(), capacity }
     }
 
     /// Adds an arrival, or drops and counts it where there is no room.
@@ -42,8 +43,7 @@ impl<T> Queue<T> {
         wake(shared);
     }
 
-    /// Adds a word about the subscription itself. Words of one kind are few, or are counted as lost like
-    /// arrivals.
+    /// Adds a word in place of an arrival, or counts it as lost like an arrival where there is no room.
     pub(crate) fn tell(&self, word: ReceiveError) {
         let mut shared = self.shared.lock();
         if shared.entries.len() >= self.capacity.saturating_mul(2).max(16) {
@@ -52,6 +52,13 @@ impl<T> Queue<T> {
         }
         shared.tell_lost();
         shared.entries.push_back(Err(word));
+        wake(shared);
+    }
+
+    /// Says once, after what waits, that something may be missing there.
+    pub(crate) fn interrupt(&self) {
+        let mut shared = self.shared.lock();
+        shared.interrupted = true;
         wake(shared);
     }
 
@@ -85,11 +92,22 @@ impl<T> Queue<T> {
     }
 }
 
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        let entries = VecDeque::new();
+        Self { entries, items: 0, lost: 0, interrupted: false, end: None, waker: None }
+    }
+}
+
 impl<T> Shared<T> {
+    /// Tells what happened since the last entry.
     fn tell_lost(&mut self) {
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
             self.entries.push_back(Err(ReceiveError::Lagged { lost }));
+        }
+        if std::mem::take(&mut self.interrupted) {
+            self.entries.push_back(Err(ReceiveError::Interrupted));
         }
     }
 }

@@ -4,8 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use async_nats::{StatusCode, Subject, Subscriber};
 use bytes::Bytes;
@@ -20,11 +21,15 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::settle::{self, Claimed};
+use super::verdicts::Verdicts;
 use crate::convert;
 use crate::link::{Link, closed};
 use crate::pending::{Kind, Outcome};
 use crate::port::malformed;
 use crate::session::{Op, Session, denied};
+
+/// Between two looks for a consumer that may be on its way to another member of a cluster.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// See the module.
 pub(crate) struct Reading {
@@ -38,7 +43,7 @@ pub(crate) struct Reading {
     /// An address of this consumer that belongs to no delivery, to ask whether it is there.
     nothing: Subject,
     /// How many subscriptions the session had lost by a withdrawn right when this one was made.
-    since: AtomicUsize,
+    since: AtomicU64,
     pub(super) state: Mutex<State>,
 }
 
@@ -48,10 +53,7 @@ pub(super) struct State {
     pub(super) held: VecDeque<Held>,
     pub(super) claims: HashMap<u64, Subject>,
     next_claim: u64,
-    /// What was settled and not yet confirmed, oldest first: sent again in the next session.
-    pub(super) unconfirmed: VecDeque<(Subject, Bytes)>,
-    /// How many of those were confirmed since the reading began.
-    pub(super) confirmed: u64,
+    pub(super) verdicts: Verdicts,
     words: VecDeque<ReceiveError>,
     end: Option<Option<TransportError>>,
     over: bool,
@@ -77,12 +79,12 @@ impl Reading {
             nothing: Subject::from(prefix.of_no_delivery().as_str()),
             prefix,
             consumer,
-            since: AtomicUsize::new(0),
+            since: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
 
-    pub(super) fn since(&self) -> usize {
+    pub(super) fn since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
     }
 
@@ -105,45 +107,58 @@ impl Reading {
     }
 
     pub(super) fn place(&self, session: &Session, source: Subscriber) {
+        // What has arrived in the place before is still claimed.
+        self.collect();
         let mut state = self.state.lock();
         state.source = Some(source);
         self.wake(state);
         self.link.placed(self.id, session);
     }
 
-    /// Asks the server for a word by this consumer, which comes after all that was settled before, and
-    /// fails with `NotFound` where there is no such consumer.
-    ///
-    /// The only address a module may publish to at its consumer is that of an acknowledgement. Progress
-    /// on a delivery that never was changes nothing, and is answered.
+    /// Returns when the server has all that was settled before, and fails with `NotFound` where there is
+    /// no such consumer.
     pub(crate) async fn confirm(
         &self,
         session: &Session,
         operation: Operation,
         due: Instant,
     ) -> Result<(), TransportError> {
-        let settled = {
-            let state = self.state.lock();
-            state.confirmed + state.unconfirmed.len() as u64
-        };
         loop {
-            match self.ask(session, operation, due).await? {
-                Word::Here => break,
+            match self.look(session, operation, due).await {
                 // Between two leaders a consumer of a cluster has nobody who answers.
-                Word::Nobody if session.server.cluster.is_some() && Instant::now() < due => {
-                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound
+                        && session.in_cluster()
+                        && Instant::now() + AGAIN < due =>
+                {
+                    tokio::time::sleep(AGAIN).await;
                 }
-                Word::Nobody => {
-                    return Err(TransportError::new(ErrorKind::NotFound, operation)
-                        .about(self.consumer.to_string()));
-                }
+                seen => return seen,
             }
         }
-        let mut state = self.state.lock();
-        while state.confirmed < settled && state.unconfirmed.pop_front().is_some() {
-            state.confirmed += 1;
+    }
+
+    /// Asks once for a word by this consumer, which comes after all that was settled before.
+    ///
+    /// The only address a module may publish to at its consumer is that of an acknowledgement. Progress
+    /// on a delivery that never was changes nothing, and is answered.
+    pub(super) async fn look(
+        &self,
+        session: &Session,
+        operation: Operation,
+        due: Instant,
+    ) -> Result<(), TransportError> {
+        self.repeat(session, due).await?;
+        let said = self.state.lock().verdicts.said_before(session.id);
+        match self.ask(session, operation, due).await? {
+            Word::Here => {
+                self.state.lock().verdicts.confirmed(said);
+                Ok(())
+            }
+            Word::Nobody => Err(TransportError::new(ErrorKind::NotFound, operation)
+                .about(self.consumer.to_string())
+                .retry(session.in_cluster())),
         }
-        Ok(())
     }
 
     async fn ask(
