@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
 use crate::split::{Bed, Isolation, Started, TAP};
 use crate::steps::{Witness, aim_confirmation, in_time, until};
-use crate::victim::{body_of, emit, given, handling};
+use crate::victim::{body_of, emit, given, handling, header_of};
 
 pub const ATTACKS: &[Attack] = &[
     attack!(reply_like_the_server, by "a module",
@@ -28,6 +28,8 @@ pub const ATTACKS: &[Attack] = &[
         "emits an event whose headers ask the consumer's library to publish somewhere", Ignored, Ignored),
     attack!(emit_twice, by "a module",
         "emits one event under two ids of the broker's", Ignored, Ignored),
+    attack!(steer_a_dead_letter, by "a module",
+        "emits what ends as a dead letter, with headers that would send it elsewhere or keep it from being stored", Ignored, Ignored),
     attack!(suppress_anothers_event, by "a module that knows the id of an event to come",
         "emits its own under that id of the broker's: the victim's append says `duplicate`", Survived, Survived),
 ];
@@ -199,6 +201,37 @@ async fn emit_twice(isolation: Isolation) -> Verdict {
         (Some(3), "same", "same") => Ok(Outcome::Succeeds),
         other => Err(format!("{other:?}").into()),
     }
+}
+
+/// What would break the letter's append, or say that it is another's, is not carried over.
+async fn steer_a_dead_letter(isolation: Isolation) -> Verdict {
+    let bed = bed(isolation).await?;
+    let _keeper = bed.keep_dead_letters().await?;
+    let (_svc, _handled) = handling(&bed).await?;
+    let mut raw = bed.raw("evil.n1").await?;
+    let sly = [
+        ("x-dead-consumer", "n2_evil"),
+        ("X-Dead-Subject", "mesh.events.svc.made"),
+        ("x-dead-sequence", "7"),
+        ("Nats-Expected-Stream", "EVENTS"),
+        ("nats-expected-last-sequence", "99"),
+    ];
+    // Its source is another's, so it is given up.
+    emit(&mut raw, "mute", "sly", &sly).await?;
+    let mut witness = Witness::of(&bed).await?;
+    let dead = "mesh.events.dead";
+    let dead = until("a dead letter", async || witness.last("EVENTS_DEAD", dead).await).await?;
+    let headers = String::from_utf8(header_of(&dead)?)?;
+    let lines = |start: &str| {
+        let start = start.to_ascii_lowercase();
+        let of = headers.lines().filter(|line| line.to_ascii_lowercase().starts_with(&start));
+        of.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let whole = lines("x-dead-consumer:") == ["x-dead-consumer: n1_svc"]
+        && lines("x-dead-subject:") == ["x-dead-subject: mesh.events.evil.x"]
+        && lines("x-dead-sequence:") == ["x-dead-sequence: 1"]
+        && lines("nats-expected").is_empty();
+    if whole { Ok(Outcome::Ignored) } else { Err(headers.into()) }
 }
 
 /// Ids hold as many random bits as nobody guesses. Where one is known all the same, the victim is told.

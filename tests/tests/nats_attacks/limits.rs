@@ -29,8 +29,6 @@ pub const ATTACKS: &[Attack] = &[
         "has the server's trace of its event or call sent to what it may not publish to", Refused, Refused),
     attack!(trace_at_itself, by "a module",
         "has it sent to itself, and learns on which node the tool is served", Succeeds, Succeeds),
-    attack!(take_all_connections, by "a module",
-        "connects until its account is full: the controller comes in all the same", Kept, Succeeds),
 ];
 
 /// Appends as `who`, and answers the stream's word.
@@ -194,25 +192,3 @@ async fn trace_at_itself(isolation: Isolation) -> Verdict {
 }
 
 const CALLED: &str = "mesh.tools.svc.echo";
-
-async fn take_all_connections(isolation: Isolation) -> Verdict {
-    let layout = Layout { connections: 8, ..Layout::of(isolation) };
-    let bed = Bed::start(layout).await?;
-    let mut taken = Vec::new();
-    let full = loop {
-        match bed.raw("evil.n1").await {
-            Ok(raw) => taken.push(raw),
-            Err(error) => break error,
-        }
-        if taken.len() > 8 {
-            return Err("the account has no limit".into());
-        }
-    };
-    if !full.to_string().contains("maximum account active connections exceeded") {
-        return Err(full);
-    }
-    match bed.raw("controller").await {
-        Ok(_) => Ok(Outcome::Kept),
-        Err(_) => Ok(Outcome::Succeeds),
-    }
-}

@@ -5,6 +5,7 @@
 mod attack;
 mod calls;
 mod deliveries;
+mod doors;
 mod grants;
 mod limits;
 mod poison;
@@ -25,6 +26,7 @@ use split::{Isolation, Started};
 /// Each attack, in the order of the table.
 fn attacks() -> Vec<Attack> {
     [
+        doors::ATTACKS,
         grants::ATTACKS,
         relays::ATTACKS,
         verbs::ATTACKS,

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mesh_core::identity::Responder;
-use mesh_core::port::{Connection, ConnectionState, ConsumeOptions, ErrorKind};
+use mesh_core::port::{Connection, ConnectionState, ConsumeOptions, ErrorKind, ReceiveError};
 use mesh_core::topology::{StreamName, Topology};
-use mesh_testkit::fixtures::{consumer, message, module_name};
+use mesh_testkit::fixtures::{consumer, filter, message, module_name};
 use mesh_testkit::servers::nats::RawNats;
+use serde_json::Value;
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
 use crate::split::{Bed, Isolation, Layout, PATIENCE, Started};
@@ -26,11 +27,13 @@ pub const ATTACKS: &[Attack] = &[
     attack!(emit_headers_of_another_version, by "a module",
         "emits an event whose headers don't begin with NATS/1.0", Survived, Survived),
     attack!(emit_in_front_of_another, by "a module",
-        "emits such an event while the consumer is away and another's event follows", Survived, Survived),
+        "emits such an event while the consumer is away and another's event follows: that one ends as a dead letter, unread", Succeeds, Succeeds),
     attack!(call_with_headers_that_are_none, by "a module that may call the tool",
         "calls it with a header line without a colon", Survived, Survived),
     attack!(answer_with_headers_that_are_none, by "a module that serves",
         "answers so", Survived, Survived),
+    attack!(live_with_headers_that_are_none, by "a host",
+        "says so that it is alive", Survived, Survived),
     attack!(report_with_headers_that_are_none, by "a host",
         "reports so", Survived, Survived),
     attack!(enrol_with_headers_that_are_none, by "an enrolment",
@@ -95,10 +98,21 @@ async fn emits(isolation: Isolation, head: &[u8]) -> Verdict {
     let dead =
         until("a dead letter", async || witness.last("EVENTS_DEAD", "mesh.events.dead").await);
     let dead = dead.await?;
-    eprintln!("{}", String::from_utf8_lossy(&header_of(&dead)?));
+    says_undecodable(&dead, "n1_svc")?;
     emit(&mut raw, "evil", "after", &[]).await?;
     assert_eq!(given(&mut handled).await?, "after");
     survived(&lost)
+}
+
+/// A dead letter of that consumer for what could not be read.
+fn says_undecodable(dead: &Value, consumer: &str) -> Started<()> {
+    let headers = String::from_utf8(header_of(dead)?)?;
+    let consumer = format!("x-dead-consumer: {consumer}\r\n");
+    let says = |line: &str| headers.contains(line);
+    if says("x-dead-reason: undecodable\r\n") && says(&consumer) {
+        return Ok(());
+    }
+    Err(format!("another dead letter: {headers}").into())
 }
 
 async fn emit_headers_that_are_no_text(isolation: Isolation) -> Verdict {
@@ -125,14 +139,22 @@ async fn emit_in_front_of_another(isolation: Isolation) -> Verdict {
     let (svc, mut handled) = handling(&bed).await?;
     let lost = losses(&svc.connection);
     let mut witness = Witness::of(&bed).await?;
-    let dead = until("dead letters", async || {
+    let settled = until("dead letters", async || {
         let owed = witness.consumer("EVENTS", "n1_svc").await?.ok_or("no consumer")?;
         let left = owed["num_ack_pending"].as_u64();
         let held = witness.messages("EVENTS_DEAD").await?;
         Ok((left == Some(0) && held > Some(0)).then_some(held))
     });
-    eprintln!("{:?} {:?}", dead.await?, handled.try_recv());
-    survived(&lost)
+    let settled = settled.await?;
+    if survived(&lost)? != Outcome::Survived {
+        return Err("the connection was never lost".into());
+    }
+    match (settled, handled.try_recv()) {
+        // Never handled, and a dead letter all the same.
+        (Some(2), Err(_)) => Ok(Outcome::Succeeds),
+        (Some(1), Ok(_)) => Ok(Outcome::Survived),
+        other => Err(format!("{other:?}").into()),
+    }
 }
 
 async fn emit_headers_of_another_version(isolation: Isolation) -> Verdict {
@@ -192,6 +214,27 @@ async fn answer_with_headers_that_are_none(isolation: Isolation) -> Verdict {
     survived(&lost)
 }
 
+async fn live_with_headers_that_are_none(isolation: Isolation) -> Verdict {
+    let bed = bed(isolation).await?;
+    let lost = losses(&bed.controller);
+    let alive = filter("mesh.control.*.alive");
+    let mut heard = bed.controller.transport().subscribe(alive, Default::default()).await?;
+    let mut raw = bed.raw("host.n1").await?;
+    poison(&mut raw, "mesh.control.n1.alive", "", COLON).await?;
+    match in_time("a word", heard.next()).await? {
+        Some(Err(ReceiveError::Interrupted)) => {}
+        other => return Err(format!("instead of an interruption: {other:?}").into()),
+    }
+    let mut proper = bed.raw("host.n2").await?;
+    until("a sign of life", async || {
+        proper.publish("mesh.control.n2.alive", None, &[], b"{}").await?;
+        let next = tokio::time::timeout(Duration::from_millis(100), heard.next());
+        Ok(matches!(next.await, Ok(Some(Ok(_)))).then_some(()))
+    })
+    .await?;
+    survived(&lost)
+}
+
 async fn reports(isolation: Isolation, who: &str, subject: &str) -> Verdict {
     let bed = Bed::with(Layout::of(isolation), quick).await?;
     let lost = losses(&bed.controller);
@@ -204,6 +247,14 @@ async fn reports(isolation: Isolation, who: &str, subject: &str) -> Verdict {
         Some(Ok(report)) if report.message().payload() == "proper" => report.ack().await?,
         other => return Err(format!("instead of a report: {other:?}").into()),
     }
+    // It is out of the way for good.
+    let mut witness = Witness::of(&bed).await?;
+    let dead = witness.last("EVENTS_DEAD", "mesh.events.dead").await?.ok_or("no dead letter")?;
+    says_undecodable(&dead, "controller")?;
+    until("the end of the report", async || {
+        Ok((witness.messages("CONTROL").await? == Some(0)).then_some(()))
+    })
+    .await?;
     survived(&lost)
 }
 

@@ -16,6 +16,8 @@ pub const ATTACKS: &[Attack] = &[
         "the same, as a host's report", Nowhere, Succeeds),
     attack!(aim_a_confirmation_at_an_enrolment, by "a module",
         "the same, as an enrolment", Nowhere, Succeeds),
+    attack!(aim_a_confirmation_at_a_literal_import, by "a module",
+        "the same, where EDGE imports that very subject beside `mesh.control.*`", Succeeds, Succeeds),
     attack!(aim_a_confirmation_at_an_event, by "a module",
         "the same, as another's event", Nowhere, Succeeds),
     attack!(aim_a_confirmation_at_a_replay, by "a module",
@@ -104,6 +106,14 @@ async fn aim_a_confirmation_at_a_report(isolation: Isolation) -> Verdict {
 
 async fn aim_a_confirmation_at_an_enrolment(isolation: Isolation) -> Verdict {
     stored(isolation, "CONTROL", "mesh.control.enrol").await
+}
+
+/// Why the layout imports with wildcards alone.
+async fn aim_a_confirmation_at_a_literal_import(isolation: Isolation) -> Verdict {
+    const ENROL: &str = "mesh.control.enrol";
+    let bed = Bed::start(Layout { literal: Some(ENROL), ..Layout::of(isolation) }).await?;
+    let mut witness = Witness::of(&bed).await?;
+    at_a_stream(&bed, &mut witness, "CONTROL", ENROL).await
 }
 
 async fn aim_a_confirmation_at_an_event(isolation: Isolation) -> Verdict {

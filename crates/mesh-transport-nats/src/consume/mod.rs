@@ -3,6 +3,7 @@
 mod keeper;
 mod reading;
 mod settle;
+mod unreadable;
 mod verdicts;
 
 use std::pin::Pin;

@@ -26,11 +26,20 @@ pub struct Layout {
     pub literal: Option<&'static str>,
     /// How many connections the account may have that modules are in.
     pub connections: u32,
+    /// And each of them subscriptions: the server counts an account's limit by connection.
+    pub subscriptions: u32,
 }
 
 impl Layout {
     pub const fn of(isolation: Isolation) -> Self {
-        Self { isolation, second_form: false, strict: true, literal: None, connections: 1000 }
+        Self {
+            isolation,
+            second_form: false,
+            strict: true,
+            literal: None,
+            connections: 1000,
+            subscriptions: 10_000,
+        }
     }
 
     pub const fn split() -> Self {
@@ -69,8 +78,10 @@ pub fn compose(layout: &Layout, mesh: &Mesh, place: &Place) -> String {
         let of = mesh.users.iter().filter(|user| side.is_none_or(|side| user.side == side));
         of.map(|user| entry(user.name, &user.password(), &user.permissions)).collect::<String>()
     };
-    let limits =
-        format!("limits {{ max_connections: {}, max_subscriptions: 10000 }}", layout.connections);
+    let limits = format!(
+        "limits {{ max_connections: {}, max_subscriptions: {} }}",
+        layout.connections, layout.subscriptions
+    );
     match layout.isolation {
         Isolation::OneAccount => {
             _ = writeln!(
