@@ -11,9 +11,9 @@ pub const ATTACKS: &[Attack] = &[
     attack!(log_in_without_tls, by "anybody",
         "sends its log-in without TLS", Refused, Refused),
     attack!(take_all_connections, by "a module",
-        "connects until its account is full: the controller comes in all the same", Kept, Succeeds),
+        "connects until its account is full: the controller comes in all the same", Refused, Succeeds),
     attack!(take_all_subscriptions, by "a module",
-        "subscribes as often as it may: the limit is each connection's own, and others subscribe all the same", Kept, Kept),
+        "subscribes as often as it may: the limit is each connection's own, and others subscribe all the same", Refused, Refused),
 ];
 
 async fn log_in_as_another(isolation: Isolation) -> Verdict {
@@ -62,7 +62,7 @@ async fn take_all_connections(isolation: Isolation) -> Verdict {
         return Err(full);
     }
     match bed.raw("controller").await {
-        Ok(_) => Ok(Outcome::Kept),
+        Ok(_) => Ok(Outcome::Refused),
         Err(_) => Ok(Outcome::Succeeds),
     }
 }
@@ -82,5 +82,5 @@ async fn take_all_subscriptions(isolation: Isolation) -> Verdict {
         neighbour.subscribe(&format!("_INBOX.evil.n2.{number}"), None).await?;
     }
     let refused = neighbour.settle().await?.errors;
-    Ok(if refused.is_empty() { Outcome::Kept } else { Outcome::Succeeds })
+    Ok(if refused.is_empty() { Outcome::Refused } else { Outcome::Succeeds })
 }

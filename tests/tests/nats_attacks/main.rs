@@ -14,6 +14,7 @@ mod relays;
 #[allow(dead_code, unused_imports, reason = "another binary uses the rest")]
 mod split;
 mod steps;
+mod table;
 mod verbs;
 mod victim;
 
@@ -48,6 +49,9 @@ fn main() -> ExitCode {
             trials.push(Trial::test(name, move || carry_out(attack, isolation)));
         }
     }
+    trials.push(Trial::test("the_documentations_table_is_that_of_the_attacks", || {
+        table::is_current(&attacks()).map_err(|error| Failed::from(error.to_string()))
+    }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
