@@ -98,18 +98,21 @@ async fn emits(isolation: Isolation, head: &[u8]) -> Verdict {
     let dead =
         until("a dead letter", async || witness.last("EVENTS_DEAD", "mesh.events.dead").await);
     let dead = dead.await?;
-    says_undecodable(&dead, "n1_svc")?;
+    names_its_consumer(&dead, "n1_svc")?;
     emit(&mut raw, "evil", "after", &[]).await?;
     assert_eq!(given(&mut handled).await?, "after");
     survived(&lost)
 }
 
 /// A dead letter of that consumer for what could not be read.
-fn says_undecodable(dead: &Value, consumer: &str) -> Started<()> {
+fn names_its_consumer(dead: &Value, consumer: &str) -> Started<()> {
     let headers = String::from_utf8(header_of(dead)?)?;
     let consumer = format!("x-dead-consumer: {consumer}\r\n");
     let says = |line: &str| headers.contains(line);
-    if says("x-dead-reason: undecodable\r\n") && says(&consumer) {
+    // What of it can be read is kept, and else a reference to it.
+    let reason =
+        ["undecodable", "max-deliver"].map(|reason| format!("x-dead-reason: {reason}\r\n"));
+    if reason.iter().any(|reason| says(reason)) && says(&consumer) {
         return Ok(());
     }
     Err(format!("another dead letter: {headers}").into())
@@ -235,23 +238,41 @@ async fn live_with_headers_that_are_none(isolation: Isolation) -> Verdict {
     survived(&lost)
 }
 
+/// The control queue gives one message at a time, and each until it is settled.
 async fn reports(isolation: Isolation, who: &str, subject: &str) -> Verdict {
     let bed = Bed::with(Layout::of(isolation), quick).await?;
     let lost = losses(&bed.controller);
-    let queue = consumer(StreamName::Control, "controller");
-    let mut reports = bed.controller.streams()?.consume(queue, ConsumeOptions::default()).await?;
     let mut raw = bed.raw(who).await?;
+    let mut proper = bed.raw("host.n2").await?;
+    // Once while nobody reads, and once while somebody does.
     poison(&mut raw, subject, "", COLON).await?;
-    bed.raw("host.n2").await?.publish("mesh.control.n2.report", None, &[], b"proper").await?;
-    match in_time("a report", reports.next()).await? {
-        Some(Ok(report)) if report.message().payload() == "proper" => report.ack().await?,
-        other => return Err(format!("instead of a report: {other:?}").into()),
+    let mut queue = until("the queue", async || {
+        let queue = consumer(StreamName::Control, "controller");
+        let reading = bed.controller.streams()?.consume(queue, ConsumeOptions::default()).await;
+        match reading {
+            Err(error) if error.may_retry() => Ok(None),
+            reading => Ok(Some(reading?)),
+        }
+    })
+    .await?;
+    for body in ["first", "second"] {
+        proper.publish("mesh.control.n2.report", None, &[], body.as_bytes()).await?;
+        match in_time("a report", queue.next()).await? {
+            Some(Ok(report)) if report.message().payload() == body => report.ack().await?,
+            other => return Err(format!("instead of a report: {other:?}").into()),
+        }
+        if body == "first" {
+            poison(&mut raw, subject, "", TEXT).await?;
+        }
     }
-    // It is out of the way for good.
+    // They are out of the way for good.
     let mut witness = Witness::of(&bed).await?;
+    if witness.messages("EVENTS_DEAD").await? != Some(2) {
+        return Err("not each is a dead letter".into());
+    }
     let dead = witness.last("EVENTS_DEAD", "mesh.events.dead").await?.ok_or("no dead letter")?;
-    says_undecodable(&dead, "controller")?;
-    until("the end of the report", async || {
+    names_its_consumer(&dead, "controller")?;
+    until("the end of the reports", async || {
         Ok((witness.messages("CONTROL").await? == Some(0)).then_some(()))
     })
     .await?;

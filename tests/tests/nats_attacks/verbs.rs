@@ -23,7 +23,9 @@ pub const ATTACKS: &[Attack] = &[
     attack!(delete_a_consumer_by_a_progress, by "a module",
         "the same with the address that deletes another's consumer", Nowhere, Succeeds),
     attack!(empty_a_stream_by_a_progress, by "a module",
-        "the same with the address that empties a stream", Nowhere, Succeeds),
+        "the same with the address that empties NODES", Nowhere, Succeeds),
+    attack!(empty_another_stream_by_a_progress, by "a module",
+        "the same with the address that empties another stream", Nowhere, Kept),
     attack!(forge_an_event_by_a_progress, by "a module",
         "the same with another's event", Nowhere, Succeeds),
     attack!(ack_anothers_delivery, by "a module",
@@ -114,6 +116,19 @@ async fn delete_a_consumer_by_a_progress(isolation: Isolation) -> Verdict {
     Ok(match witness.consumer("EVENTS", "n1_svc").await? {
         None => Outcome::Succeeds,
         Some(_) => Outcome::Nowhere,
+    })
+}
+
+/// All but NODES, whose roll-up needs it, deny a purge.
+async fn empty_another_stream_by_a_progress(isolation: Isolation) -> Verdict {
+    let bed = bed(isolation).await?;
+    let mut witness = Witness::of(&bed).await?;
+    witness.append("mesh.replay.n9_mark.a.b", "kept").await?;
+    say(&bed, "evil.n1", EVIL, "+WPI", "$JS.API.STREAM.PURGE.EVENTS").await?;
+    Ok(match witness.messages("EVENTS").await? {
+        Some(0) => Outcome::Succeeds,
+        _ if bed.is_split() => Outcome::Nowhere,
+        _ => Outcome::Kept,
     })
 }
 

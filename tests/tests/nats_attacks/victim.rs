@@ -1,14 +1,14 @@
 //! `svc` as the SDK runs it, and the events that it is given.
 
 use mesh_core::port::Connection;
-use mesh_sdk::{Broker, ReceivedEvent, ToolCall};
+use mesh_sdk::{Broker, ReceivedEvent, SubscribeError, ToolCall};
 use mesh_testkit::fixtures::filter;
 use mesh_testkit::servers::nats::RawNats;
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::split::{Bed, Started};
-use crate::steps::in_time;
+use crate::steps::{in_time, until};
 
 /// A module that runs for as long as this lives.
 pub struct Victim {
@@ -19,25 +19,32 @@ pub struct Victim {
 /// `svc` with a handler of `evil`'s events: what it was given.
 pub async fn handling(bed: &Bed) -> Started<(Victim, UnboundedReceiver<ReceivedEvent>)> {
     let (sender, handled) = unbounded_channel();
-    let second = sender.clone();
     let connection = bed.connect("svc.n1").await?;
     let broker = Broker::builder(connection.clone())
         .consumes([filter("evil.>"), filter("mute.y")])
         .build()?;
-    broker
-        .subscribe("evil.>", move |event| {
-            let sent = sender.send(event);
-            async move { Ok(sent.map_err(std::io::Error::other)?) }
-        })
-        .await?;
-    broker
-        .subscribe("mute.y", move |event| {
-            let sent = second.send(event);
-            async move { Ok(sent.map_err(std::io::Error::other)?) }
-        })
-        .await?;
     broker.handle("echo", |call: ToolCall| async move { call.decode::<Value>() }).await?;
+    for pattern in ["evil.>", "mute.y"] {
+        until("a subscription", async || subscribe(&broker, pattern, &sender).await).await?;
+    }
     Ok((Victim { connection, _broker: broker }, handled))
+}
+
+/// Nothing where the connection was lost meanwhile.
+async fn subscribe(
+    broker: &Broker,
+    pattern: &str,
+    sender: &UnboundedSender<ReceivedEvent>,
+) -> Started<Option<()>> {
+    let sender = sender.clone();
+    let handler = move |event| {
+        let sent = sender.send(event);
+        async move { Ok(sent.map_err(std::io::Error::other)?) }
+    };
+    match broker.subscribe(pattern, handler).await {
+        Err(SubscribeError::Transport(error)) if error.may_retry() => Ok(None),
+        subscribed => Ok(Some(subscribed?)),
+    }
 }
 
 /// An event of `evil`'s as it should be, but for its source.

@@ -147,9 +147,7 @@ async fn again(
             // What is left to be settled is said by the next look.
             return Ok(Some(session));
         }
-        if let Err(error) = reading.bury_unreadable(&session, due).await {
-            tracing::warn!(%error, consumer = %reading.consumer, "it may be held up by what can't be read");
-        }
+        reading.make_way(&session, due).await;
         let opened = match reading.open(&session, due).await {
             Ok(source) => {
                 reading.place(&session, source);

@@ -59,17 +59,20 @@ struct Stored {
 }
 
 impl Reading {
-    /// Settles what the consumer gave last, if it is nowhere here and could not have been read.
-    pub(super) async fn bury_unreadable(
-        &self,
-        session: &Session,
-        due: Instant,
-    ) -> Result<(), TransportError> {
+    /// Settles what the consumer gave last, if it is nowhere here and could not have been read. Does
+    /// nothing where that can't be known: then reading goes on as if nothing were there.
+    pub(super) async fn make_way(&self, session: &Session, due: Instant) {
         let controller = matches!(self.link.principal, Principal::Controller { .. });
         let one_for_ever = self.rules.max_deliver.is_none() && self.rules.max_ack_pending == 1;
         if !controller || !one_for_ever {
-            return Ok(());
+            return;
         }
+        if let Err(error) = self.bury_unreadable(session, due).await {
+            tracing::warn!(%error, consumer = %self.consumer, "what it gave last could not be looked at");
+        }
+    }
+
+    async fn bury_unreadable(&self, session: &Session, due: Instant) -> Result<(), TransportError> {
         let (stream, consumer) = (self.consumer.stream, &self.consumer.consumer);
         let what = format!("CONSUMER.INFO.{stream}.{consumer}");
         let Some(info) = self.api::<Info>(session, &what, Vec::new(), due).await? else {

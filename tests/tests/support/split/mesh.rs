@@ -1,15 +1,14 @@
 //! A small mesh: who is part of it, and what each may do.
 
 use mesh_core::identity::Principal;
-use mesh_core::name::{InstanceName, TokenId};
+use mesh_core::name::TokenId;
 use mesh_core::permissions::{ModuleGrants, Permissions, PersonGrants};
-use mesh_core::subject::SubjectError;
 use mesh_core::topology::Topology;
 use mesh_testkit::fixtures::{
     builder, controller, event_name, filter, host, module, module_name, node, person, tool_name,
 };
 
-use super::Isolation;
+use super::{Isolation, Started};
 
 /// On which side of the split somebody is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub struct Mesh {
 impl Mesh {
     /// The one of all tests here. `svc` emits, consumes, serves, provides and calls; `db` serves; `evil`
     /// is on two nodes, emits, consumes, calls and serves; `mute` emits and nothing else.
-    pub fn sample(isolation: Isolation) -> Result<Self, SubjectError> {
+    pub fn sample(isolation: Isolation) -> Started<Self> {
         let edge =
             |name, principal, permissions| User { name, principal, permissions, side: Side::Edge };
         let calls = |pairs: &[(&str, &str)]| {
@@ -99,33 +98,32 @@ impl Mesh {
             permissions: Permissions::everything(),
             side: Side::Bus,
         });
-        let token = || TokenId::new("t1").unwrap();
-        let enrolling = Principal::Enrolment { token: token() };
-        users.push(edge("enrol.t1", enrolling, Permissions::of_enrolment(&token())));
+        let token: TokenId = "t1".parse()?;
+        let enrolling = Permissions::of_enrolment(&token);
+        users.push(edge("enrol.t1", Principal::Enrolment { token }, enrolling));
         for (name, who, grants) in [
             ("person.alice", "alice", PersonGrants::Administrator),
             ("person.bob", "bob", PersonGrants::Tools(calls(&[("svc", "echo")]))),
         ] {
-            let of = InstanceName::new(who).unwrap();
-            let of = of.as_str().parse().unwrap();
-            users.push(edge(name, person(who), Permissions::of_person(&of, &grants)?));
+            users.push(edge(name, person(who), Permissions::of_person(&who.parse()?, &grants)?));
         }
         Ok(Self { users })
     }
 
     /// Streams and consumers of this mesh.
-    pub fn topology(&self) -> Result<Topology, SubjectError> {
+    pub fn topology(&self) -> Started<Topology> {
         let consumed =
             |filters: &[&str]| filters.iter().map(|text| filter(text)).collect::<Vec<_>>();
-        Topology::new()
+        Ok(Topology::new()
             .with_node(&node("n1"))
             .with_node(&node("n2"))
             .with_module(&node("n1"), &module_name("svc"), &consumed(&["evil.>", "mute.y"]))?
             .with_module(&node("n1"), &module_name("evil"), &consumed(&["svc.made"]))?
-            .with_module(&node("n2"), &module_name("evil"), &consumed(&["svc.made"]))
+            .with_module(&node("n2"), &module_name("evil"), &consumed(&["svc.made"]))?)
     }
 
     /// The user of that name. In one account the controller has one user.
+    #[expect(clippy::panic, reason = "a name that a test misspells must stop it")]
     pub fn user(&self, name: &str) -> &User {
         let found = self.users.iter().find(|user| user.name == name);
         let found = found
