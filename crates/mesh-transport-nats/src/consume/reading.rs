@@ -39,7 +39,7 @@ pub(crate) struct Reading {
     pub(crate) rules: ConsumerRules,
     patterns: Vec<Filter>,
     in_flight: usize,
-    prefix: AckPrefix,
+    pub(super) prefix: AckPrefix,
     /// An address of this consumer that belongs to no delivery, to ask whether it is there.
     nothing: Subject,
     /// How many subscriptions the session had lost by a withdrawn right when this one was made.
@@ -181,7 +181,8 @@ impl Reading {
                 let sent = session.client.publish_with_reply(subject.clone(), reply, verb).await;
                 sent.map_err(|e| crate::error::publish_error(e, operation, subject))
             })
-            .await?;
+            .await
+            .map_err(|error| error.about(self.consumer.to_string()))?;
         match outcome {
             Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
                 Ok(Word::Nobody)
