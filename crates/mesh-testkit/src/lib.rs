@@ -8,11 +8,9 @@
 mod cases;
 #[cfg(feature = "suite")]
 pub mod clock;
-<<<<<<< HEAD
 #[cfg(feature = "suite")]
-=======
 pub mod differential;
->>>>>>> differ
+#[cfg(feature = "suite")]
 pub mod expect;
 #[cfg(feature = "suite")]
 pub mod fixtures;
