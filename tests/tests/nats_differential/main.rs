@@ -5,11 +5,15 @@
 #![expect(unreachable_pub, reason = "a test")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
+#[path = "../support/accounts.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod accounts;
 mod hasty;
 #[path = "../support/memory.rs"]
 #[allow(dead_code, reason = "other tests use the other beds")]
 mod memory;
 #[path = "../support/nats.rs"]
+#[allow(dead_code, reason = "other tests use the other layout")]
 mod nats;
 mod runs;
 
@@ -24,7 +28,9 @@ use runs::Runs;
 fn streams_and_consumers_look_the_same() {
     Runs { cases: 48, at_once: 4 }.of(
         || steps(25),
-        |steps, on| on.block_on(compare(&hasty::Hasty(Durable), &hasty::Hasty(Nats), steps)),
+        |steps, on| {
+            on.block_on(compare(&hasty::Hasty(Durable), &hasty::Hasty(Nats::OneAccount), steps))
+        },
     );
 }
 
@@ -32,7 +38,9 @@ fn streams_and_consumers_look_the_same() {
 fn claims_that_run_out_look_the_same() {
     Runs { cases: 12, at_once: 4 }.of(
         || lapsing_steps(16),
-        |steps, on| on.block_on(compare(&hasty::Hasty(Durable), &hasty::Hasty(Nats), steps)),
+        |steps, on| {
+            on.block_on(compare(&hasty::Hasty(Durable), &hasty::Hasty(Nats::OneAccount), steps))
+        },
     );
 }
 
@@ -40,6 +48,12 @@ fn claims_that_run_out_look_the_same() {
 fn live_messages_and_requests_look_the_same() {
     Runs { cases: 48, at_once: 4 }.of(
         || live_steps(25),
-        |steps, on| on.block_on(compare_live(&hasty::Hasty(Durable), &hasty::Hasty(Nats), steps)),
+        |steps, on| {
+            on.block_on(compare_live(
+                &hasty::Hasty(Durable),
+                &hasty::Hasty(Nats::OneAccount),
+                steps,
+            ))
+        },
     );
 }
