@@ -2,7 +2,8 @@
 //!
 //! The baseline does less: it finds the components and checks each character's class. It does not
 //! split the path, check the realm's grammar, the plane, or what escapes decode to. Ours does all
-//! of that and, for a compact URI without escapes, allocates nothing. The goal is ≤ 150 ns.
+//! of that and, for a compact URI without escapes, allocates nothing. The goal is ≤ 150 ns where the
+//! baseline takes 60–106 ns: a ratio of 1.4.
 
 #![allow(clippy::print_stdout, reason = "a program that prints")]
 

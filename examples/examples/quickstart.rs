@@ -25,8 +25,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (node, mail, audit) = ("n1".parse()?, "mail".parse()?, "audit".parse()?);
     let files = [ModuleManifest::parse("mail", MAIL)?, ModuleManifest::parse("audit", AUDIT)?];
     let mesh = InMemoryMesh::raise(Mesh::on_one_node(&node, files.clone())?).await?;
-    let mail = Broker::builder(mesh.module(&node, &mail)?).manifest(&files[0]).build();
-    let audit = Broker::builder(mesh.module(&node, &audit)?).manifest(&files[1]).build();
+    let mail = Broker::builder(mesh.module(&node, &mail)?).manifest(&files[0]).build()?;
+    let audit = Broker::builder(mesh.module(&node, &audit)?).manifest(&files[1]).build()?;
 
     let (saw, mut seen) = tokio::sync::watch::channel(0);
     let count = seen.clone();

@@ -1,6 +1,7 @@
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
@@ -9,12 +10,14 @@ use mesh_core::name::{ModuleName, NodeName, ToolName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
-use crate::dispatch::Dispatcher;
-use crate::error::NotAModule;
+use crate::binding::Line;
+use crate::error::{BuildError, NotAModule};
 use crate::handled::{HandledStore, MemoryHandled};
 use crate::ids::Ids;
 use crate::retry::RetryPolicy;
+use crate::subscribe::Consuming;
 use crate::workers::Workers;
 
 /// A module's place on the mesh: five verbs over one connection. Cheap to clone; every clone is the
@@ -27,6 +30,9 @@ use crate::workers::Workers;
 /// | [`request`](Self::request) | asks another's tool |
 /// | [`handle`](Self::handle) | answers for a tool of its own |
 /// | [`close`](Self::close) | finishes what was begun and leaves |
+///
+/// How it stands is [`health`](Self::health)'s to say. No verb waits longer than its time and half a
+/// second, whatever the transport does; `subscribe` and `handle` have 5 s.
 ///
 /// Who it is comes from the connection, which was dialled with a credential, and from nowhere else.
 ///
@@ -42,11 +48,22 @@ pub(crate) struct Inner {
     pub(crate) ids: Ids,
     pub(crate) handled: Arc<dyn HandledStore>,
     /// Reads the module's consumer from the first `subscribe` on.
-    pub(crate) dispatcher: tokio::sync::OnceCell<Arc<Dispatcher>>,
-    /// The tools that it serves.
-    pub(crate) serving: Mutex<BTreeSet<ToolName>>,
-    /// Nothing once it was closed.
-    pub(crate) workers: Mutex<Option<Vec<Workers>>>,
+    pub(crate) consuming: tokio::sync::OnceCell<Consuming>,
+    /// The tools that it serves; without a line while that begins.
+    pub(crate) serving: Mutex<BTreeMap<ToolName, Option<Line>>>,
+    /// Calls whose time was over before a handler could run.
+    pub(crate) expired: Arc<AtomicU64>,
+    pub(crate) life: Mutex<Life>,
+}
+
+/// How far a broker has come.
+pub(crate) enum Life {
+    /// With what reads for it.
+    Open(Vec<Workers>),
+    /// It was told to close.
+    Draining,
+    /// It has closed.
+    Closed,
 }
 
 pub(crate) struct Settings {
@@ -104,12 +121,12 @@ impl Inner {
         workers: Workers,
         operation: Operation,
     ) -> Result<(), TransportError> {
-        match &mut *self.workers.lock() {
-            Some(kept) => {
+        match &mut *self.life.lock() {
+            Life::Open(kept) => {
                 kept.push(workers);
                 Ok(())
             }
-            None => Err(TransportError::new(ErrorKind::Closed, operation)),
+            Life::Draining | Life::Closed => Err(TransportError::new(ErrorKind::Closed, operation)),
         }
     }
 }
@@ -139,11 +156,12 @@ impl BrokerBuilder {
     /// How many events, and how many calls of each tool, are handled at a time. At least 1.
     #[must_use]
     pub fn concurrency(mut self, handlers: usize) -> Self {
-        self.settings.concurrency = handlers.max(1);
+        self.settings.concurrency = handlers.clamp(1, Semaphore::MAX_PERMITS);
         self
     }
 
-    /// How long `publish` goes on trying to bring an event to the broker.
+    /// How long `publish` goes on trying to bring an event to the broker. It returns a quarter of a
+    /// second after that at the latest, whatever the transport does.
     #[must_use]
     pub fn publish_timeout(mut self, timeout: Duration) -> Self {
         self.settings.publish_timeout = timeout;
@@ -151,7 +169,7 @@ impl BrokerBuilder {
     }
 
     /// Where it is kept which events were handled. In memory unless told: "once" then holds while
-    /// the process lives.
+    /// the process lives. It must remember for [`RetryPolicy::SPAN`].
     #[must_use]
     pub fn handled(mut self, store: Arc<dyn HandledStore>) -> Self {
         self.handled = Some(store);
@@ -166,18 +184,31 @@ impl BrokerBuilder {
     }
 
     /// The broker. Nothing is sent before the first verb.
-    #[must_use]
-    pub fn build(self) -> Broker {
+    ///
+    /// # Errors
+    /// [`BuildError`] where an event could be tried again after it was forgotten that it had been
+    /// handled.
+    pub fn build(self) -> Result<Broker, BuildError> {
         let clock = Arc::clone(self.connection.clock());
-        Broker(Arc::new(Inner {
-            handled: self.handled.unwrap_or_else(|| Arc::new(MemoryHandled::new(clock))),
+        let asked = self.settings.retry.longest;
+        if asked > RetryPolicy::LONGEST {
+            return Err(BuildError::RetryTooLong { asked, longest: RetryPolicy::LONGEST });
+        }
+        let handled = self.handled.unwrap_or_else(|| Arc::new(MemoryHandled::new(clock)));
+        let (window, needed) = (handled.window(), RetryPolicy::SPAN);
+        if window < needed {
+            return Err(BuildError::WindowTooShort { window, needed });
+        }
+        Ok(Broker(Arc::new(Inner {
+            handled,
             ids: Ids::new(self.seed),
             connection: self.connection,
             settings: self.settings,
-            dispatcher: tokio::sync::OnceCell::new(),
+            consuming: tokio::sync::OnceCell::new(),
             serving: Mutex::default(),
-            workers: Mutex::new(Some(Vec::new())),
-        }))
+            expired: Arc::default(),
+            life: Mutex::new(Life::Open(Vec::new())),
+        })))
     }
 }
 

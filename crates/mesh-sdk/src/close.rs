@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use crate::broker::{Broker, Inner};
+use crate::broker::{Broker, Inner, Life};
+use crate::limit::{MARGIN, limited};
 use crate::workers::Workers;
 
 /// What became of everything that was under way when a broker was closed.
@@ -16,16 +17,26 @@ pub struct Closed {
     pub released: u64,
     /// Messages that were accepted and could not be brought to the broker.
     pub lost: u64,
+    /// The transport did not say in time what became of the rest, so the counts may be too low.
+    pub overdue: bool,
 }
 
 impl Broker {
     /// Takes nothing more, lets running handlers finish within `timeout`, gives back the rest, and
-    /// leaves the broker. Once begun it is brought to its end, also when nobody waits for it any
-    /// more: a handler that closes its own broker is itself given back. Closing again, or a clone,
-    /// does nothing and answers an empty report.
+    /// leaves the broker. What only waits, for its next try or for a handler, goes back at once.
+    ///
+    /// Once begun it is brought to its end, also when nobody waits for it any more: a handler that
+    /// closes its own broker is itself given back. Closing again, or a clone, does nothing and answers
+    /// an empty report.
     pub async fn close(&self, timeout: Duration) -> Closed {
-        let Some(workers) = self.0.workers.lock().take() else {
-            return Closed::default();
+        let workers = {
+            let mut life = self.0.life.lock();
+            let Life::Open(workers) = &mut *life else {
+                return Closed::default();
+            };
+            let workers = std::mem::take(workers);
+            *life = Life::Draining;
+            workers
         };
         let until = self.0.connection.clock().monotonic().saturating_add(timeout);
         let closing = close(Arc::clone(&self.0), workers, until);
@@ -45,14 +56,20 @@ async fn close(broker: Arc<Inner>, workers: Vec<Workers>, until: Duration) -> Cl
         closed.finished += drained.finished;
         closed.released += drained.released;
     }
-    if let Some(dispatcher) = broker.dispatcher.get() {
-        dispatcher.close();
+    if let Some(consuming) = broker.consuming.get() {
+        consuming.dispatcher.close();
     }
     let left = until.saturating_sub(clock.monotonic()).max(Duration::from_millis(100));
-    let report = broker.connection.transport().close(left).await;
-    Closed {
-        finished: closed.finished + report.finished,
-        released: closed.released + report.released,
-        lost: report.lost,
+    let leaving = broker.connection.transport().close(left);
+    match limited(&**clock, left.saturating_add(MARGIN), leaving).await {
+        Some(report) => {
+            closed.finished += report.finished;
+            closed.released += report.released;
+            closed.lost = report.lost;
+        }
+        None => closed.overdue = true,
     }
+    broker.serving.lock().clear();
+    *broker.life.lock() = Life::Closed;
+    closed
 }

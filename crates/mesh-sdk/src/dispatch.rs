@@ -1,33 +1,34 @@
 //! From a delivery to the handlers that match it, and from their results to its settlement.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use mesh_core::event::Event;
 use mesh_core::name::ConsumerName;
-use mesh_core::port::{Clock, Delivery, Reason, TransportError, Verdict};
+use mesh_core::port::{Capabilities, Clock, Delivery, DeliveryInfo, Reason, Verdict};
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::MeshSubject;
 use parking_lot::RwLock;
 use tokio::sync::Notify;
 
 use crate::causation::caused_by;
+use crate::claim::Claims;
 use crate::event::{HandlerError, ReceivedEvent};
 use crate::handled::{Handled, HandledKey, HandledStore};
 use crate::in_hand::InHand;
+use crate::limit::limited;
+use crate::received::received;
 use crate::retry::RetryPolicy;
+use crate::workers::{Outcome, Place, Stopped, until_stopped};
 
 pub(crate) type Handler =
     Arc<dyn Fn(ReceivedEvent) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync>;
 
-/// How often a delivery in hand is reported on where the transport does not say how long a claim
-/// lasts; else it is a third of that (protocol §3).
-const PROGRESS: Duration = Duration::from_secs(10);
 /// How long a delivery waits for a handler to be registered before it is given back.
 const HOLD: Duration = Duration::from_secs(30);
+/// How long the store of what was handled is waited for.
+const STORE: Duration = Duration::from_secs(10);
 
 /// Knows the handlers, and settles each delivery by what they say.
 pub(crate) struct Dispatcher {
@@ -38,8 +39,7 @@ pub(crate) struct Dispatcher {
     /// Nothing once the broker was closed.
     handlers: RwLock<Option<Vec<(Filter, Handler)>>>,
     registered: Notify,
-    /// Why nothing more is read.
-    over: OnceLock<TransportError>,
+    claims: Claims,
     in_hand: InHand,
 }
 
@@ -49,15 +49,16 @@ impl Dispatcher {
         clock: Arc<dyn Clock>,
         handled: Arc<dyn HandledStore>,
         retry: RetryPolicy,
+        capabilities: &Capabilities,
     ) -> Self {
         Self {
+            claims: Claims::new(Arc::clone(&clock), capabilities),
             consumer,
             clock,
             handled,
             retry,
             handlers: RwLock::new(Some(Vec::new())),
             registered: Notify::new(),
-            over: OnceLock::new(),
             in_hand: InHand::default(),
         }
     }
@@ -74,14 +75,9 @@ impl Dispatcher {
         true
     }
 
-    /// Notes why nothing more is read.
-    pub(crate) fn end(&self, error: TransportError) {
-        // It ends once.
-        let _ = self.over.set(error);
-    }
-
-    pub(crate) fn over(&self) -> Option<&TransportError> {
-        self.over.get()
+    /// The patterns that have a handler.
+    pub(crate) fn patterns(&self) -> Vec<Filter> {
+        self.handlers.read().iter().flatten().map(|(pattern, _)| pattern.clone()).collect()
     }
 
     /// Lets go of the handlers, and with them of the broker that they may hold.
@@ -90,38 +86,27 @@ impl Dispatcher {
         drop(handlers);
     }
 
-    /// Handles and settles one delivery, reporting on it meanwhile.
-    pub(crate) async fn dispatch(&self, delivery: Delivery) {
-        let every = delivery.info().ack_wait.map_or(PROGRESS, |wait| wait / 3);
-        let verdict = {
-            let work = self.verdict(&delivery);
-            tokio::pin!(work);
-            loop {
-                tokio::select! {
-                    biased;
-                    verdict = &mut work => break verdict,
-                    () = self.clock.sleep(every) => {
-                        if let Err(error) = delivery.progress().await {
-                            tracing::debug!(%error, "could not report progress");
-                        }
-                    }
-                }
-            }
-        };
-        if let Err(error) = delivery.settle(verdict).await {
-            tracing::warn!(%error, "could not settle a delivery; it will come again");
+    /// Handles and settles one delivery, renewing its claim meanwhile.
+    pub(crate) async fn dispatch(&self, delivery: Delivery, place: Place) -> Outcome {
+        let received = received(&delivery);
+        if let Err(reason) = &received {
+            tracing::warn!(subject = %delivery.message().subject(), %reason, "given up");
         }
+        let deciding = self.verdict(received, *delivery.info(), place.stop());
+        self.claims.settle(delivery, place, deciding).await
     }
 
-    async fn verdict(&self, delivery: &Delivery) -> Verdict {
-        let received = match received(delivery) {
+    async fn verdict(
+        &self,
+        received: Result<ReceivedEvent, Reason>,
+        info: DeliveryInfo,
+        stop: Stopped,
+    ) -> Verdict {
+        let received = match received {
             Ok(received) => received,
-            Err(reason) => {
-                tracing::warn!(subject = %delivery.message().subject(), %reason, "given up");
-                return Verdict::Terminate(reason);
-            }
+            Err(reason) => return Verdict::Terminate(reason),
         };
-        let Some(handlers) = self.matching(&received).await else {
+        let Some(handlers) = self.matching(&received, stop).await else {
             return Verdict::Nak { delay: None };
         };
         let mut failures = Vec::new();
@@ -130,11 +115,15 @@ impl Dispatcher {
                 failures.push(error);
             }
         }
-        self.conclude(delivery, &failures)
+        self.conclude(info, &failures)
     }
 
     /// The handlers that match, waiting for one to be registered; none if that takes too long.
-    async fn matching(&self, received: &ReceivedEvent) -> Option<Vec<(Filter, Handler)>> {
+    async fn matching(
+        &self,
+        received: &ReceivedEvent,
+        mut stop: Stopped,
+    ) -> Option<Vec<(Filter, Handler)>> {
         let key = Subject::new(format!("{}.{}", received.module, received.name)).ok()?;
         let give_up = self.clock.sleep(HOLD);
         tokio::pin!(give_up);
@@ -158,6 +147,7 @@ impl Dispatcher {
             tokio::select! {
                 () = &mut registered => {}
                 () = &mut give_up => return None,
+                () = until_stopped(&mut stop) => return None,
             }
         }
     }
@@ -177,7 +167,7 @@ impl Dispatcher {
         };
         // Of two copies in hand at a time the second waits, and then finds it handled.
         let _turn = self.in_hand.take(key.clone()).await;
-        match self.handled.look_up(&key).await.map_err(HandlerError::retry)? {
+        match self.stored(self.handled.look_up(&key)).await? {
             Handled::Yes => return Ok(()),
             Handled::No => {}
         }
@@ -187,40 +177,36 @@ impl Dispatcher {
             .catch_unwind()
             .await
             .unwrap_or_else(|panic| Err(HandlerError::retry(panic_text(&*panic))))?;
-        self.handled.record(key).await.map_err(HandlerError::retry)
+        self.stored(self.handled.record(key)).await
     }
 
-    fn conclude(&self, delivery: &Delivery, failures: &[HandlerError]) -> Verdict {
+    /// What the store says, if it does so in time.
+    async fn stored<T>(
+        &self,
+        asking: impl Future<Output = Result<T, String>> + Send,
+    ) -> Result<T, HandlerError> {
+        match limited(&*self.clock, STORE, asking).await {
+            Some(said) => said.map_err(HandlerError::retry),
+            None => Err(HandlerError::retry("the store of what was handled gives no answer")),
+        }
+    }
+
+    fn conclude(&self, info: DeliveryInfo, failures: &[HandlerError]) -> Verdict {
         let Some(first) = failures.first() else {
             return Verdict::Ack;
         };
         let again = failures.iter().find(|failure| failure.is_retry());
         match again {
-            Some(failure) if !delivery.is_last_attempt() => {
-                let wait = failure.wait();
-                let delay = wait.unwrap_or_else(|| self.retry.after(delivery.info().attempt));
-                Verdict::Nak { delay: Some(delay) }
+            Some(failure) if !info.is_last_attempt() => {
+                let wait = failure.wait().unwrap_or_else(|| self.retry.after(info.attempt));
+                if wait > RetryPolicy::LONGEST {
+                    tracing::warn!(consumer = %self.consumer, ?wait, "a wait is cut to the longest");
+                }
+                Verdict::Nak { delay: Some(wait.min(RetryPolicy::LONGEST)) }
             }
             _ => Verdict::Terminate(Reason::new(again.unwrap_or(first).to_string())),
         }
     }
-}
-
-/// The event in a delivery, or why it can't be one.
-fn received(delivery: &Delivery) -> Result<ReceivedEvent, Reason> {
-    let message = delivery.message();
-    let undecodable = |error: &dyn std::fmt::Display| Reason::undecodable(error.to_string());
-    let (module, name, replayed) = match MeshSubject::parse(message.subject()) {
-        Ok(MeshSubject::Event { module, event }) => (module, event, false),
-        Ok(MeshSubject::Replay { module, event, .. }) => (module, event, true),
-        Ok(_) => return Err(Reason::undecodable("not the subject of an event")),
-        Err(error) => return Err(undecodable(&error)),
-    };
-    let event = Event::decode(message.headers().iter(), message.payload().clone())
-        .map_err(|error| undecodable(&error))?;
-    event.verify_source(&module).map_err(|error| Reason::unverifiable(error.to_string()))?;
-    let attempt = delivery.info().attempt;
-    Ok(ReceivedEvent { module, name, event, attempt, replayed })
 }
 
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

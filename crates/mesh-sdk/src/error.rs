@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::time::Duration;
 
 use mesh_core::json::{EmitError, JsonError};
 use mesh_core::message::{HeaderError, PublishIdError};
@@ -11,6 +12,33 @@ use mesh_core::tool::ToolFailure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("only a module can do that; this credential is not a module's")]
 pub struct NotAModule;
+
+/// Why a broker was not built: its settings don't fit together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The retry policy waits longer than [`RetryPolicy::LONGEST`](crate::RetryPolicy::LONGEST).
+    #[error(
+        "the retry policy waits up to {asked:?} before another try, and {longest:?} is the longest"
+    )]
+    RetryTooLong {
+        /// The policy's longest wait.
+        asked: Duration,
+        /// The longest that may be asked for.
+        longest: Duration,
+    },
+    /// The store of what was handled forgets before the tries of an event are over, so an event could
+    /// be handled again.
+    #[error(
+        "handled events are remembered for {window:?}, and the tries of one can take {needed:?}"
+    )]
+    WindowTooShort {
+        /// How long the store remembers.
+        window: Duration,
+        /// [`RetryPolicy::SPAN`](crate::RetryPolicy::SPAN).
+        needed: Duration,
+    },
+}
 
 /// Why an event was not published. It is not on the broker, unless the kind of the transport's
 /// error is `TimedOut` or `Disconnected`: then that can't be known.

@@ -54,7 +54,8 @@ impl HandlerError {
         Self { message: message.into(), outcome: Outcome::Retry { after: None } }
     }
 
-    /// Try again after this wait.
+    /// Try again after this wait, or after [`RetryPolicy::LONGEST`](crate::RetryPolicy::LONGEST) where
+    /// it is longer than that.
     #[must_use]
     pub fn retry_after(message: impl Into<String>, wait: Duration) -> Self {
         Self { message: message.into(), outcome: Outcome::Retry { after: Some(wait) } }

@@ -12,6 +12,8 @@ use mesh_core::port::Clock;
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
 
+use crate::retry::RetryPolicy;
+
 /// What is handled once: one event, by one handler of one consumer (protocol §3). Two nodes that share
 /// a store are two consumers. An id is its emitter's own, so the emitting module, as the subject
 /// proves it, is part of the key.
@@ -52,10 +54,14 @@ pub trait HandledStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// When it could not be recorded: the event is then tried again later.
     async fn record(&self, key: HandledKey) -> Result<(), String>;
+
+    /// How long it remembers, at least. A broker is built only on a store that remembers for
+    /// [`RetryPolicy::SPAN`], all that the tries of an event can take.
+    fn window(&self) -> Duration;
 }
 
-/// Remembers in memory: the last 100,000 events, each for ten minutes, which is longer than five
-/// tries of 30 s with their waits. "Once" holds while the process lives.
+/// Remembers in memory: the last 100,000 events, each for [`RetryPolicy::SPAN`]. "Once" holds while
+/// the process lives.
 pub struct MemoryHandled {
     clock: Arc<dyn Clock>,
     capacity: usize,
@@ -65,15 +71,24 @@ pub struct MemoryHandled {
 
 #[derive(Default)]
 struct State {
-    until: HashMap<Arc<HandledKey>, Duration>,
-    order: VecDeque<(Duration, Arc<HandledKey>)>,
+    marks: HashMap<Arc<HandledKey>, Mark>,
+    /// The oldest first. A key that was recorded again has an older place here too, whose mark is
+    /// not the one that it has now.
+    order: VecDeque<(Mark, Arc<HandledKey>)>,
+    recorded: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    number: u64,
+    until: Duration,
 }
 
 impl MemoryHandled {
-    /// Room for 100,000 events of ten minutes.
+    /// Room for 100,000 events, each remembered for [`RetryPolicy::SPAN`].
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self::with_bounds(clock, 100_000, Duration::from_secs(600))
+        Self::with_bounds(clock, 100_000, RetryPolicy::SPAN)
     }
 
     /// Room for `capacity` events, each remembered for `window`. When it is full the oldest goes:
@@ -88,7 +103,12 @@ impl MemoryHandled {
     pub fn len(&self) -> usize {
         let mut state = self.state.lock();
         state.forget(self.clock.monotonic(), self.capacity);
-        state.until.len()
+        state.marks.len()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.state.lock().order.len()
     }
 
     /// Whether it remembers none.
@@ -99,16 +119,26 @@ impl MemoryHandled {
 }
 
 impl State {
+    fn record(&mut self, key: HandledKey, until: Duration) {
+        self.recorded += 1;
+        let (mark, key) = (Mark { number: self.recorded, until }, Arc::new(key));
+        self.marks.insert(Arc::clone(&key), mark);
+        self.order.push_back((mark, key));
+    }
+
     fn forget(&mut self, now: Duration, capacity: usize) {
-        while let Some((until, key)) = self.order.front() {
-            if *until > now && self.until.len() <= capacity {
-                return;
+        while let Some((mark, key)) = self.order.front() {
+            if mark.until > now && self.marks.len() <= capacity {
+                break;
             }
-            // A key that was recorded again has a later end in the map; that entry is not this one.
-            if self.until.get(key) == Some(until) {
-                self.until.remove(key);
+            if self.marks.get(key) == Some(mark) {
+                self.marks.remove(key);
             }
             self.order.pop_front();
+        }
+        if self.order.len() > capacity.saturating_mul(2) {
+            let Self { marks, order, .. } = self;
+            order.retain(|(mark, key)| marks.get(key) == Some(mark));
         }
     }
 }
@@ -117,18 +147,20 @@ impl State {
 impl HandledStore for MemoryHandled {
     async fn look_up(&self, key: &HandledKey) -> Result<Handled, String> {
         let now = self.clock.monotonic();
-        let known = self.state.lock().until.get(key).is_some_and(|until| *until > now);
+        let known = self.state.lock().marks.get(key).is_some_and(|mark| mark.until > now);
         Ok(if known { Handled::Yes } else { Handled::No })
     }
 
     async fn record(&self, key: HandledKey) -> Result<(), String> {
         let now = self.clock.monotonic();
-        let (until, key) = (now.saturating_add(self.window), Arc::new(key));
         let mut state = self.state.lock();
-        state.until.insert(Arc::clone(&key), until);
-        state.order.push_back((until, key));
+        state.record(key, now.saturating_add(self.window));
         state.forget(now, self.capacity);
         Ok(())
+    }
+
+    fn window(&self) -> Duration {
+        self.window
     }
 }
 

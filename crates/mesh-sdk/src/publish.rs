@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::broker::Broker;
 use crate::causation::cause;
 use crate::error::PublishError;
+use crate::limit::within;
 
 /// What is published: an event's name, and what else is said about it.
 #[derive(Debug, Clone)]
@@ -70,7 +71,9 @@ impl Broker {
     /// module that consumes it, also to one that is away now.
     ///
     /// While the broker can't be reached it is tried again with the same id, until the time to
-    /// publish has passed.
+    /// publish has passed. A broker that knows ids keeps one copy; of one that does not
+    /// ([`Deduplication`](mesh_core::port::Capability::Deduplication)), who consumes the event handles
+    /// the id once.
     ///
     /// # Errors
     /// [`PublishError`]; `Denied` where the manifest does not emit it.
@@ -112,7 +115,8 @@ impl Broker {
             let left = deadline.saturating_sub(clock.monotonic()).min(ATTEMPT);
             let options =
                 AppendOptions { id: Some(id.clone()), timeout: left, ..AppendOptions::default() };
-            match streams.append(message.clone(), options).await {
+            let appending = streams.append(message.clone(), options);
+            match within(&**clock, left, Operation::Append, appending).await {
                 Ok(appended) if appended.duplicate && attempt == 1 => {
                     return Err(PublishError::IdTaken { id: id.to_string() });
                 }
@@ -141,7 +145,8 @@ impl Broker {
 /// How long one try waits for the broker's word, so that one that got lost leaves time for another.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
-/// A broker that was away may have the event or not: the same id makes another try harmless. One
+/// A broker that was away may have the event or not: the same id makes another try harmless, to the
+/// broker or to who consumes it. One
 /// that answered is believed, and so is a transport that says that the connection won't be back.
 fn worth_another_try(error: &TransportError) -> bool {
     error.operation() == Operation::Append

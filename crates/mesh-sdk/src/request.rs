@@ -4,7 +4,8 @@ use mesh_core::identity::Responder;
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Message, names};
 use mesh_core::name::{ModuleName, NameError, ToolName};
-use mesh_core::tool::ToolFailure;
+use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,6 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::broker::Broker;
 use crate::causation::cause;
 use crate::error::RequestError;
+use crate::limit::within;
 
 /// Which tool is asked, and for how long. A pair `("mail", "send")` is one with 30 s.
 #[derive(Debug, Clone)]
@@ -61,7 +63,7 @@ impl Broker {
         let input = JsonText::from_value(input).map_err(RequestError::Input)?;
         let subject = MeshSubject::Tool { module: module.clone(), tool }.to_subject()?;
         let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        let mut message = Message::new(subject, input.into_bytes())
+        let mut message = Message::new(subject.clone(), input.into_bytes())
             .with_header(names::CONTENT_TYPE, HeaderValue::json())
             .with_header(names::TIMEOUT_MS, HeaderValue::from(millis));
         if let Some(cause) = cause() {
@@ -69,9 +71,16 @@ impl Broker {
                 message.with_header(names::CAUSATION_ID, HeaderValue::new(cause.to_header())?);
         }
         let requests = self.0.connection.requests().map_err(RequestError::Transport)?;
-        let answer = requests.request(Responder::Module(module), message, timeout).await?;
-        if let Some(failure) = ToolFailure::decode(answer.headers(), answer.payload()) {
-            return Err(RequestError::Tool(failure));
+        let asking = requests.request(Responder::Module(module), message, timeout);
+        let clock = self.0.connection.clock();
+        let answer = within(&**clock, timeout, Operation::Request, asking).await?;
+        match ToolFailure::decode(answer.headers(), answer.payload()) {
+            None => {}
+            Some(late) if late.code == codes::TIMED_OUT => {
+                let error = TransportError::new(ErrorKind::TimedOut, Operation::Request);
+                return Err(RequestError::TimedOut(error.about(subject).detail(late.message)));
+            }
+            Some(failure) => return Err(RequestError::Tool(failure)),
         }
         let output = JsonText::new(answer.payload().clone()).map_err(RequestError::Output)?;
         output.decode().map_err(RequestError::OutputShape)

@@ -4,15 +4,31 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
-use mesh_core::port::{ConsumeOptions, ErrorKind, Operation, ReceiveError, TransportError};
+use mesh_core::port::{
+    Capability, Connection, ConsumeOptions, Delivery, ErrorKind, Operation, TransportError,
+};
 use mesh_core::subject::Filter;
 use mesh_core::topology::{ConsumerRef, StreamName};
 
+use crate::binding::Line;
 use crate::broker::Broker;
 use crate::dispatch::Dispatcher;
 use crate::error::SubscribeError;
 use crate::event::{HandlerError, ReceivedEvent};
-use crate::workers::Workers;
+use crate::limit::{MARGIN, PATIENCE, limited, overdue, within};
+use crate::reading::{Opener, Source};
+use crate::workers::{Room, Workers};
+
+/// How many deliveries may wait here for their next try, beside those whose handlers run, where the
+/// broker can't wait itself. A broker counts a try for each that a reader holds when it dies, so it is
+/// not many.
+const HELD: usize = 16;
+
+/// The module's consumer, being read.
+pub(crate) struct Consuming {
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) line: Line,
+}
 
 impl Broker {
     /// Handles events that match `pattern`, a filter over `<module>.<event>`: `mail.letter.sent`,
@@ -25,11 +41,13 @@ impl Broker {
     /// one given stands.
     ///
     /// Events are handled until the broker is closed or its last clone is dropped; those that come later
-    /// wait for this module's next reader.
+    /// wait for this module's next reader. Where the consumer is lost meanwhile, because the
+    /// controller retired it or the right to it was taken, it is read again as soon as that can be;
+    /// [`health`](Self::health) tells of it.
     ///
     /// # Errors
-    /// [`SubscribeError::NotConsumed`] before any traffic where the manifest does not cover it. Once
-    /// reading has ended, because the consumer was retired or the connection dropped, that is told.
+    /// [`SubscribeError::NotConsumed`] before any traffic where the manifest does not cover it. Where
+    /// the consumer can't be read now, why; the handler is then not taken.
     pub async fn subscribe<P, F, W>(&self, pattern: P, handler: F) -> Result<(), SubscribeError>
     where
         P: TryInto<Filter>,
@@ -41,53 +59,59 @@ impl Broker {
         if !self.0.settings.consumes.iter().any(|consumed| consumed.contains(&pattern)) {
             return Err(SubscribeError::NotConsumed { pattern });
         }
-        let dispatcher = self.0.dispatcher.get_or_try_init(|| self.start_consuming()).await?;
-        if let Some(error) = dispatcher.over() {
-            return Err(error.clone().into());
-        }
-        if dispatcher.register(pattern, Arc::new(move |event| handler(event).boxed())) {
+        // Also who waits for another's first try is back in its own time.
+        let bound = limited(&**self.0.connection.clock(), PATIENCE + MARGIN, self.bound()).await;
+        let consuming = bound.unwrap_or_else(|| Err(overdue(Operation::Subscribe).into()))?;
+        let handler = Arc::new(move |event| handler(event).boxed());
+        if consuming.dispatcher.register(pattern, handler) {
             Ok(())
         } else {
             Err(TransportError::new(ErrorKind::Closed, Operation::Subscribe).into())
         }
     }
 
-    async fn start_consuming(&self) -> Result<Arc<Dispatcher>, SubscribeError> {
+    /// The consumer, once the broker delivers.
+    async fn bound(&self) -> Result<&Consuming, SubscribeError> {
+        let consuming = self.0.consuming.get_or_try_init(|| self.start_consuming()).await?;
+        consuming.line.bound().await?;
+        Ok(consuming)
+    }
+
+    async fn start_consuming(&self) -> Result<Consuming, SubscribeError> {
         let (node, module) = self.module()?;
         let name = ConsumerName::of_module(node, module);
-        let patterns = self.arriving(&name)?;
-        let consumer = ConsumerRef::new(StreamName::Events, name.clone());
+        let connection = &self.0.connection;
+        let (clock, capabilities) = (connection.clock(), connection.transport().capabilities());
+        let handlers = self.0.settings.concurrency;
+        // Where the broker does not wait before another try, some are held here meanwhile. What is not
+        // handled yet is else left to other readers.
+        let in_hand = match capabilities.has(Capability::DelayedNak) {
+            true => handlers,
+            false => handlers.saturating_add(HELD),
+        };
         let options = ConsumeOptions {
-            patterns,
-            // What is not handled yet is left to other readers.
-            in_flight: NonZeroUsize::new(self.0.settings.concurrency).unwrap_or(NonZeroUsize::MIN),
+            patterns: self.arriving(&name)?,
+            in_flight: NonZeroUsize::new(in_hand).unwrap_or(NonZeroUsize::MIN),
             ..ConsumeOptions::default()
         };
-        let deliveries = self.0.connection.streams()?.consume(consumer, options).await?;
+        let open = opener(connection.clone(), name.clone(), options);
+        let source = Source::open(name.to_string(), Operation::Consume, open).await?;
         let dispatcher = Arc::new(Dispatcher::new(
-            name.clone(),
-            Arc::clone(self.0.connection.clock()),
+            name,
+            Arc::clone(clock),
             Arc::clone(&self.0.handled),
             self.0.settings.retry,
+            capabilities,
         ));
-        let (handling, reading) = (Arc::clone(&dispatcher), Arc::clone(&dispatcher));
-        let workers = Workers::start(
-            deliveries,
-            Arc::clone(self.0.connection.clock()),
-            self.0.settings.concurrency,
-            move |delivery| {
+        let handling = Arc::clone(&dispatcher);
+        let room = Room { handlers, in_hand, holds: true };
+        let (workers, line) =
+            Workers::start(source, Arc::clone(clock), room, move |delivery, place| {
                 let dispatcher = Arc::clone(&handling);
-                async move { dispatcher.dispatch(delivery).await }
-            },
-            move |error| {
-                tell(&name, &error);
-                if let ReceiveError::Ended(error) = error {
-                    reading.end(error);
-                }
-            },
-        );
+                async move { dispatcher.dispatch(delivery, place).await }
+            });
         self.0.keep(workers, Operation::Subscribe)?;
-        Ok(dispatcher)
+        Ok(Consuming { dispatcher, line })
     }
 
     /// The subjects that may arrive: what is consumed, and what is sent back to this consumer.
@@ -100,10 +124,20 @@ impl Broker {
     }
 }
 
-fn tell(name: &ConsumerName, error: &ReceiveError) {
-    if error.is_terminal() {
-        tracing::error!(consumer = %name, error = %error, cause = ?error, "events are no longer read");
-    } else {
-        tracing::warn!(consumer = %name, error = %error, "while reading events");
-    }
+fn opener(
+    connection: Connection,
+    consumer: ConsumerName,
+    options: ConsumeOptions,
+) -> Opener<Delivery> {
+    let consumer = ConsumerRef::new(StreamName::Events, consumer);
+    Box::new(move || {
+        let (connection, consumer, options) =
+            (connection.clone(), consumer.clone(), options.clone());
+        async move {
+            let span = options.timeout;
+            let consuming = connection.streams()?.consume(consumer, options);
+            within(&**connection.clock(), span, Operation::Consume, consuming).await
+        }
+        .boxed()
+    })
 }

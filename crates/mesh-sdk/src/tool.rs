@@ -13,8 +13,9 @@ pub struct ToolCall {
     pub input: JsonText,
     /// Who asks, where the broker proves it. Never what the call itself claims.
     pub caller: Option<Principal>,
-    /// How long the caller waits, where it said so: counted from when it asked, so that a call which
-    /// waited for a handler has less.
+    /// How long the caller still waits as the handler begins, where it said how long it would: what
+    /// has passed since the call arrived is taken off. Never zero: a call whose time is over reaches no
+    /// handler.
     pub timeout: Option<Duration>,
 }
 

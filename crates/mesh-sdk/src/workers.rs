@@ -4,9 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mesh_core::port::{Clock, Incoming, ReceiveError};
-use tokio::sync::watch;
+use mesh_core::port::{Clock, Incoming};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::{JoinHandle, JoinSet};
+
+use crate::binding::Line;
+use crate::reading::{Source, read};
 
 /// How long a handler that is to stop is waited for: one that never gives way can't be stopped.
 const GRACE: Duration = Duration::from_millis(100);
@@ -17,6 +20,57 @@ pub(crate) struct Workers {
     task: JoinHandle<Drained>,
 }
 
+/// How much may be in hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// How many handlers may run at a time.
+    pub(crate) handlers: usize,
+    /// How many arrivals may be in hand: those of the handlers, and those that only wait.
+    pub(crate) in_hand: usize,
+    /// Whether what is in hand goes back when the subscription is dropped: it is then kept until all
+    /// is settled. Else it is dropped at the stop, so that whatever comes goes to others.
+    pub(crate) holds: bool,
+}
+
+/// An arrival's place among those whose handlers may run, and its word of the stop.
+pub(crate) struct Place {
+    permit: Option<OwnedSemaphorePermit>,
+    stopped: Stopped,
+}
+
+pub(crate) type Stopped = watch::Receiver<Option<Duration>>;
+
+impl Place {
+    pub(crate) fn new(permit: OwnedSemaphorePermit, stopped: Stopped) -> Self {
+        Self { permit: Some(permit), stopped }
+    }
+
+    /// Lets another handler run: this arrival only waits from now on.
+    pub(crate) fn step_aside(&mut self) {
+        self.permit = None;
+    }
+
+    /// What tells of the stop.
+    pub(crate) fn stop(&self) -> Stopped {
+        self.stopped.clone()
+    }
+}
+
+/// Returns when nothing more is to be waited for: at the stop, or when the broker is gone.
+pub(crate) async fn until_stopped(stop: &mut Stopped) {
+    // An error says that the other end is gone, and the broker with it.
+    let _ = stop.wait_for(Option::is_some).await;
+}
+
+/// What became of an arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Its handlers have had their say.
+    Finished,
+    /// It was given back before its time.
+    Released,
+}
+
 /// What became of the work that was under way at the stop.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Drained {
@@ -25,40 +79,30 @@ pub(crate) struct Drained {
 }
 
 impl Workers {
-    /// Handles each arrival in a task of its own, at most `limit` at a time; while all are busy
-    /// nothing more is taken. A notice that is no arrival goes to `notice`.
+    /// Handles each arrival in a task of its own; while there is no room nothing more is taken. A
+    /// subscription that is lost is opened again.
     pub(crate) fn start<T, F, W>(
-        mut incoming: Incoming<T>,
+        source: Source<T>,
         clock: Arc<dyn Clock>,
-        limit: usize,
+        room: Room,
         handle: F,
-        notice: impl Fn(ReceiveError) + Send + 'static,
-    ) -> Self
+    ) -> (Self, Line)
     where
         T: Send + 'static,
-        F: Fn(T) -> W + Send + 'static,
-        W: Future<Output = ()> + Send + 'static,
+        F: Fn(T, Place) -> W + Send + Sync + 'static,
+        W: Future<Output = Outcome> + Send + 'static,
     {
         let (stop, mut stopped) = watch::channel(None);
+        let line = source.line().clone();
         let task = tokio::spawn(async move {
             let mut tasks = JoinSet::new();
-            loop {
-                tokio::select! {
-                    biased;
-                    _ = stopped.changed() => break,
-                    Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
-                    arrival = incoming.next(), if tasks.len() < limit => match arrival {
-                        Some(Ok(arrival)) => { tasks.spawn(handle(arrival)); }
-                        Some(Err(error)) => notice(error),
-                        None => break,
-                    },
-                }
-            }
-            // What has arrived and was not begun goes back with the subscription.
-            drop(incoming);
-            drain(tasks, clock, stopped).await
+            let left = read(source, &*clock, room, handle, &mut tasks, &mut stopped).await;
+            let kept: Option<Incoming<T>> = left.filter(|_| room.holds);
+            let drained = drain(tasks, &*clock, stopped).await;
+            drop(kept);
+            drained
         });
-        Self { stop, task }
+        (Self { stop, task }, line)
     }
 
     /// Takes nothing more and waits for what is under way, until `until` on the clock.
@@ -68,11 +112,7 @@ impl Workers {
     }
 }
 
-async fn drain(
-    mut tasks: JoinSet<()>,
-    clock: Arc<dyn Clock>,
-    mut stopped: watch::Receiver<Option<Duration>>,
-) -> Drained {
+async fn drain(mut tasks: JoinSet<Outcome>, clock: &dyn Clock, mut stopped: Stopped) -> Drained {
     let mut drained = Drained::default();
     let deadline = async {
         // The subscription may have ended by itself: the stop, and with it the time, is to come.
@@ -90,6 +130,7 @@ async fn drain(
         tokio::select! {
             biased;
             ended = tasks.join_next() => match ended {
+                Some(Ok(Outcome::Released)) => drained.released += 1,
                 Some(_) => drained.finished += 1,
                 None => return drained,
             },
@@ -103,8 +144,8 @@ async fn drain(
         tokio::select! {
             biased;
             ended = tasks.join_next() => match ended {
-                Some(Ok(())) => drained.finished += 1,
-                Some(Err(_)) => drained.released += 1,
+                Some(Ok(Outcome::Finished)) => drained.finished += 1,
+                Some(_) => drained.released += 1,
                 None => return drained,
             },
             () = &mut grace => {

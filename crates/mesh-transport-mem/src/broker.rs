@@ -237,7 +237,7 @@ impl Broker {
     pub(crate) fn hand_on(&self, listener: &Listener) -> u64 {
         let unread = listener.unread_calls();
         let mut count = 0;
-        for Asked { message, caller } in unread {
+        for Asked { message, caller, .. } in unread {
             count += 1;
             let nobody = TransportError::new(ErrorKind::NoResponders, Operation::Request)
                 .about(message.subject());

@@ -1,4 +1,5 @@
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use dashmap::DashMap;
 use mesh_core::message::Message;
@@ -18,6 +19,7 @@ pub(crate) struct Pending {
 #[derive(Debug)]
 struct Waiting {
     link: LinkId,
+    since: Duration,
     answer: oneshot::Sender<Result<Message, TransportError>>,
 }
 
@@ -30,11 +32,16 @@ pub(crate) struct Question<'a> {
 }
 
 impl Pending {
-    pub(crate) fn ask(&self, link: LinkId, reply: Subject) -> Question<'_> {
+    pub(crate) fn ask(&self, link: LinkId, reply: Subject, since: Duration) -> Question<'_> {
         let (sender, answer) = oneshot::channel();
-        let waiting = Waiting { link, answer: sender };
+        let waiting = Waiting { link, since, answer: sender };
         self.waiting.insert(reply.clone(), waiting);
         Question { pending: self, reply, answer }
+    }
+
+    /// Since when somebody waits for an answer there.
+    pub(crate) fn asked(&self, reply: &Subject) -> Option<Duration> {
+        self.waiting.get(reply).map(|waiting| waiting.since)
     }
 
     /// Gives the answer to whoever waits for it; says whether somebody did.

@@ -9,9 +9,10 @@ use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportEr
 use mesh_core::topology::{MeshSubject, StreamName};
 use tokio::time::Instant;
 
-use crate::administration::{api_error, pub_ack};
+use crate::api_error::{api_error, malformed};
 use crate::link::{Link, deadline};
 use crate::pending::{Kind, Outcome};
+use crate::pub_ack::{NoAck, PubAck, pub_ack};
 use crate::publish::hand_over;
 use crate::session::{Op, Session, denied};
 
@@ -103,13 +104,13 @@ async fn attempt(
 
 /// Reads the stream's word.
 fn confirmed(subject: &Subject, payload: &[u8]) -> Result<Appended, TransportError> {
-    let ack = pub_ack(payload).map_err(|error| api_error(OPERATION, subject, error))?;
-    let stream = StreamName::from_name(&ack.stream).ok_or_else(|| {
-        TransportError::new(ErrorKind::Broker, OPERATION)
-            .about(subject)
-            .detail("a stream took it that is none of the mesh")
-    })?;
-    Ok(Appended { stream, sequence: Some(ack.seq), duplicate: ack.duplicate })
+    match pub_ack(payload) {
+        Ok(PubAck { stream, seq, duplicate }) => {
+            Ok(Appended { stream, sequence: Some(seq), duplicate })
+        }
+        Err(NoAck::Refused(refused)) => Err(api_error(OPERATION, subject, &refused)),
+        Err(NoAck::Malformed(problem)) => Err(malformed(OPERATION, subject, problem)),
+    }
 }
 
 /// The headers by which the stream goes.

@@ -25,7 +25,7 @@ pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
         return CloseReport::default();
     }
     let under_way = link.under_way();
-    let released = link.readings.lock().clone().iter().map(|reading| reading.release_all()).sum();
+    let released = release(link, due).await;
     let settled = finish(link, due).await;
     let left = link.under_way();
     let finished = under_way.saturating_sub(left);
@@ -39,6 +39,18 @@ pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
     link.phase.send_replace(Phase::Closed);
     link.tell_state();
     CloseReport { finished, released, lost: left }
+}
+
+/// Leaves every consumer and gives back what is unsettled; how many those were.
+async fn release(link: &Arc<Link>, due: Instant) -> u64 {
+    let readings = link.readings.lock().clone();
+    let mut released = 0;
+    for reading in readings {
+        // Without an answer from the server the rest waits for its claim to run out.
+        released += tokio::time::timeout_at(due, reading.leave()).await.unwrap_or_default();
+        released += reading.revoke();
+    }
+    released
 }
 
 /// Waits until appends are confirmed, publishes are handled and verdicts have arrived.

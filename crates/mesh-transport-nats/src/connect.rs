@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_clock::SystemClock;
 use mesh_core::identity::Principal;
 use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
 
+use crate::administration::Admin;
 use crate::link::{self, Link};
-use crate::port::{Owner, Port};
+use crate::port::{LinkApi, Owner, Port};
 use crate::session::{Counters, Session};
 use crate::supervise::supervise;
 use crate::{NatsOptions, Target};
@@ -68,6 +68,7 @@ pub async fn connect(
     options: NatsOptions,
 ) -> Result<Connection, TransportError> {
     let source = source.into();
+    let streams = options.streams.clone();
     let target = (source.0)()?;
     let principal = target.principal().clone();
     let counters = Counters::default();
@@ -77,13 +78,23 @@ pub async fn connect(
     let first = Arc::clone(&session);
     let link = Link::new(principal.clone(), options, capabilities, counters, first);
     tokio::spawn(supervise(Arc::clone(&link), source, session));
+    let clock = Arc::clone(&link.clock);
     let port = Arc::new(Port { owner: Owner::new(link) });
-    let connection =
-        Connection::new(principal.clone(), Arc::new(SystemClock::new()), Arc::clone(&port) as _)
-            .with_streams(Arc::clone(&port) as _)
-            .with_requests(Arc::clone(&port) as _);
+    let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
+        .with_streams(Arc::clone(&port) as _)
+        .with_requests(Arc::clone(&port) as _);
     Ok(match principal {
-        Principal::Controller { .. } => connection, //.with_administration(port),
+        Principal::Controller { .. } => {
+            let api = LinkApi { owner: Arc::clone(&port.owner) };
+            connection.with_administration(Arc::new(Admin::new(api, streams)))
+        }
         _ => connection,
     })
+}
+
+/// For [`Source::reread`]: the error of a credential that can't be read.
+pub fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
+    TransportError::new(ErrorKind::Invalid, Operation::Connect)
+        .detail(format!("the credential can't be read: {error}"))
+        .caused_by(error)
 }

@@ -67,7 +67,7 @@ pub(crate) async fn dial(
 
     let connecting = async {
         let addresses = look_up(target).await.map_err(Failure::Name)?;
-        let server = target.to_string().parse::<ServerAddr>().map_err(Failure::Name)?;
+        let server = target.to_string().parse::<ServerAddr>().map_err(Failure::Address)?;
         let mut connect = configured(target, options, events)
             .connection_timeout(options.connect_timeout / addresses.max(1));
         if let Some(pinned) = pinned {
@@ -76,7 +76,7 @@ pub(crate) async fn dial(
                 connect = connect.tls_first();
             }
         }
-        let (connect, pool, lost) = once::only_once(connect, server).map_err(Failure::Name)?;
+        let (connect, pool, lost) = once::only_once(connect, server).map_err(Failure::Address)?;
         let client = connect.connect(pool.as_slice()).await.map_err(Failure::Connect)?;
         Ok((client, lost))
     };

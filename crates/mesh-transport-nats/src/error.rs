@@ -14,6 +14,9 @@ use crate::dial::VersionError;
 use crate::events::Notice;
 use crate::{NatsOptions, OptionsError, Target};
 
+#[cfg(test)]
+mod tests;
+
 /// What one attempt to connect was made with.
 pub(crate) struct Attempt<'a> {
     pub target: &'a Target,
@@ -26,6 +29,8 @@ pub(crate) struct Attempt<'a> {
 pub(crate) enum Failure {
     Options(OptionsError),
     Tls(TlsError),
+    /// The target is none that the client can read.
+    Address(io::Error),
     /// The server's name can't be looked up.
     Name(io::Error),
     TimedOut,
@@ -49,6 +54,9 @@ impl Attempt<'_> {
             }
             Failure::Version(error) => {
                 self.error(ErrorKind::Unsupported, error.to_string()).caused_by(error)
+            }
+            Failure::Address(error) => {
+                self.error(ErrorKind::Invalid, error.to_string()).caused_by(error)
             }
             Failure::Name(error) => {
                 let detail = format!("the name can't be looked up: {error}");
@@ -99,44 +107,55 @@ impl Attempt<'_> {
 
     /// The client's own TLS can't begin.
     fn no_tls(&self, error: &ConnectError) -> TransportError {
+        let Some(cause) = find::<io::Error>(error) else {
+            return self.error(ErrorKind::Invalid, clipped(&error.to_string()));
+        };
         let variables: Vec<_> = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
             .iter()
             .filter_map(|name| Some(format!("{name} is {:?}", std::env::var_os(name)?)))
             .collect();
-        if find::<io::Error>(error).is_none() || variables.is_empty() {
-            return self.error(ErrorKind::Invalid, error.to_string());
-        }
+        let variables = match variables.as_slice() {
+            [] => String::new(),
+            set => format!("; {}: unset it, or name what exists", set.join(" and ")),
+        };
         let detail = format!(
-            "the NATS client reads the machine's CA bundle, though only the pinned certificate \
-             counts, and fails: {}; unset it or let it name what exists ({error})",
-            variables.join(", ")
+            "the NATS client insists on reading the machine's CA bundle, though only the pinned \
+             certificate counts: {}{variables}",
+            clipped(&cause.to_string()),
         );
         self.error(ErrorKind::Invalid, detail)
     }
 
     fn broken(&self, error: &ConnectError) -> TransportError {
         if let Some(ServerError::Other(text)) = find(error) {
-            let kind = match Notice::parse(text) {
-                Notice::Expired | Notice::Revoked => ErrorKind::Denied,
-                _ => ErrorKind::Broker,
+            let (kind, passes) = match Notice::parse(text) {
+                Notice::Expired | Notice::Revoked => (ErrorKind::Denied, false),
+                Notice::TooLate => (ErrorKind::TimedOut, true),
+                Notice::MaximumConnections => (ErrorKind::Broker, true),
+                _ => (ErrorKind::Broker, false),
             };
-            let passes = matches!(Notice::parse(text), Notice::MaximumConnections);
-            return self.error(kind, format!("the server says: {text}")).retry(passes);
+            return self.error(kind, format!("the server says: {}", clipped(text))).retry(passes);
         }
-        match find::<rustls::Error>(error) {
+        let detail = match find::<rustls::Error>(error) {
+            None => return self.error(ErrorKind::Disconnected, clipped(&error.to_string())),
             Some(rustls::Error::InvalidMessage(_)) if self.options.tls_first => {
-                let detail = "the server doesn't begin with TLS: the option tls_first is set, and it \
-                              doesn't expect that, or it has no TLS at all";
-                self.error(ErrorKind::Denied, detail.to_owned())
+                "what answers there doesn't begin with TLS, and the option tls_first is set; the \
+                 log-in was not sent"
+                    .to_owned()
             }
             Some(rustls::Error::InvalidMessage(_)) => {
-                let detail = "the server has no TLS; the log-in was not sent";
-                self.error(ErrorKind::Denied, detail.to_owned())
+                "what answers there has no TLS; the log-in was not sent".to_owned()
             }
-            Some(broken) => self.error(ErrorKind::Denied, format!("no TLS: {broken}")),
-            None => self.error(ErrorKind::Disconnected, error.to_string()),
-        }
+            Some(broken) => format!("no TLS: {}", clipped(&broken.to_string())),
+        };
+        self.error(ErrorKind::Denied, detail)
     }
+}
+
+/// At most 256 characters, none of which moves a terminal's cursor: whoever answers may say anything.
+fn clipped(text: &str) -> String {
+    let safe = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
+    text.chars().take(256).map(safe).collect()
 }
 
 /// The first cause of this type. `io::Error` hides its own from `source`.

@@ -26,13 +26,16 @@ pub(crate) enum Notice<'a> {
     Expired,
     /// The log-in was refused. The connection ends.
     Unauthorised,
+    /// The log-in was not finished in the time that the server gives. The connection ends.
+    TooLate,
     /// The server had no answer to its pings. The connection ends.
     Stale,
     /// Anything else.
     Other(&'a str),
 }
 
-/// What the server does not let this account do.
+/// What the server does not let this account do. Texts after the names are passed over: servers put
+/// more there than one knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Denial<'a> {
     /// Publish there.
@@ -40,7 +43,12 @@ pub(crate) enum Denial<'a> {
     /// Name this reply address in a publish.
     Reply(Cow<'a, str>),
     /// Subscribe there.
-    Subscription { subject: Cow<'a, str>, queue: Option<Cow<'a, str>> },
+    Subscription {
+        subject: Cow<'a, str>,
+        queue: Option<Cow<'a, str>>,
+        /// It was allowed and delivered, until the server's configuration changed.
+        revoked: bool,
+    },
 }
 
 impl<'a> Notice<'a> {
@@ -68,6 +76,7 @@ impl<'a> Notice<'a> {
                 Self::Expired
             }
             _ if starts("Authorization Violation") => Self::Unauthorised,
+            _ if starts("Authentication Timeout") => Self::TooLate,
             _ if starts("Stale Connection") => Self::Stale,
             _ => Self::Other(text),
         }
@@ -79,23 +88,19 @@ impl<'a> Denial<'a> {
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let what = without(text, "Permissions Violation for ")?;
         if let Some(subject) = without(what, "Publish to ") {
-            return all(subject).map(Self::Publish);
+            return quoted::read(subject).map(|(subject, _)| Self::Publish(subject));
         }
         if let Some(reply) = without(what, "Publish with Reply of ") {
-            return all(reply).map(Self::Reply);
+            return quoted::read(reply).map(|(reply, _)| Self::Reply(reply));
         }
         let (subject, rest) = quoted::read(without(what, "Subscription to ")?)?;
-        let queue = match rest {
-            "" => None,
-            rest => Some(all(without(rest, " using queue ")?)?),
+        let (queue, rest) = match without(rest, " using queue ").and_then(quoted::read) {
+            Some((queue, rest)) => (Some(queue), rest),
+            None => (None, rest),
         };
-        Some(Self::Subscription { subject, queue })
+        let revoked = without(rest, " (sid ").is_some();
+        Some(Self::Subscription { subject, queue, revoked })
     }
-}
-
-/// A quoted text with nothing after it.
-fn all(text: &str) -> Option<Cow<'_, str>> {
-    quoted::read(text).and_then(|(text, rest)| rest.is_empty().then_some(text))
 }
 
 /// What follows `start`, whose letters may be of either case.

@@ -2,11 +2,13 @@
 
 mod administration;
 mod api;
+mod api_error;
 mod append;
 mod close;
 mod connect;
 mod consume;
 mod convert;
+mod dead_letters;
 mod dial;
 mod error;
 mod events;
@@ -15,6 +17,7 @@ mod live;
 mod options;
 mod pending;
 mod port;
+mod pub_ack;
 mod publish;
 mod queue;
 mod request;
@@ -22,6 +25,8 @@ mod session;
 mod supervise;
 mod target;
 
-pub use connect::{Source, connect};
+pub use administration::StreamSettings;
+pub use connect::{Source, connect, unreadable};
+pub use dead_letters::DeadLetterKeeper;
 pub use options::{NatsOptions, OptionsError};
 pub use target::{Target, TargetError};

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use mesh_clock::SystemClock;
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    Capabilities, ConnectionState, ErrorKind, Limits, Operation, TransportError,
+    Capabilities, Clock, ConnectionState, ErrorKind, Limits, Operation, TransportError,
 };
 use mesh_core::topology::Inbox;
 use parking_lot::Mutex;
@@ -47,6 +48,7 @@ pub(crate) struct Link {
     pub(crate) principal: Principal,
     pub(crate) inbox: Inbox,
     pub(crate) options: NatsOptions,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) capabilities: Capabilities,
     pub(crate) counters: Counters,
     pub(crate) window: Arc<Semaphore>,
@@ -74,6 +76,7 @@ impl Link {
             principal,
             window: Arc::new(Semaphore::new(options.append_window.get())),
             options,
+            clock: Arc::new(SystemClock::new()),
             capabilities,
             counters,
             phase: watch::Sender::new(Phase::Up(first)),

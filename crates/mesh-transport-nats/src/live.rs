@@ -55,22 +55,35 @@ pub(crate) async fn listen<T: Send + 'static>(
     let link = owner.link();
     link.check_open(place.operation)?;
     let session = link.session(place.operation, due).await?;
-    let subscriber = placed(&session, &place, due).await?;
+    let spot = Spot::take(session, &place, due).await?;
     let id = link.next_id();
-    link.placed(id, &session);
+    link.placed(id, &spot.session);
     let queue = Arc::new(Queue::new(buffer));
     let (reader, gone) = watch::channel(());
     let task = Pump { link: Arc::clone(link), id, place, queue: Arc::clone(&queue), admit, gone };
-    link.runtime.spawn(task.run(session, subscriber));
+    link.runtime.spawn(task.run(spot));
     Ok(Arrivals { queue, _owner: Arc::clone(owner), _reader: reader })
 }
 
-async fn placed(
-    session: &Session,
-    place: &Place,
-    due: Instant,
-) -> Result<Subscriber, TransportError> {
-    session.listen(place.operation, &place.filter, place.group.as_deref(), due).await
+/// A subscription in one session.
+struct Spot {
+    session: Arc<Session>,
+    subscriber: Subscriber,
+    /// How many the server had ended when this one was made.
+    since: usize,
+}
+
+impl Spot {
+    async fn take(
+        session: Arc<Session>,
+        place: &Place,
+        due: Instant,
+    ) -> Result<Self, TransportError> {
+        let since = session.revocations();
+        let Place { operation, filter, group } = place;
+        let subscriber = session.listen(*operation, filter, group.as_deref(), due).await?;
+        Ok(Self { session, subscriber, since })
+    }
 }
 
 struct Pump<T> {
@@ -83,15 +96,14 @@ struct Pump<T> {
 }
 
 impl<T: Send + 'static> Pump<T> {
-    async fn run(mut self, mut session: Arc<Session>, mut subscriber: Subscriber) {
+    async fn run(mut self, mut spot: Spot) {
         let end = loop {
-            if let Some(end) = self.read(&mut subscriber).await {
+            if let Some(end) = self.read(&mut spot).await {
                 break end;
             }
-            drop(subscriber);
             self.queue.tell(ReceiveError::Interrupted);
-            match self.again(session.id).await {
-                Ok(Some((next, place))) => (session, subscriber) = (next, place),
+            match self.again(spot.session.id).await {
+                Ok(Some(next)) => spot = next,
                 Ok(None) => break None,
                 Err(error) => break Some(error),
             }
@@ -101,7 +113,11 @@ impl<T: Send + 'static> Pump<T> {
     }
 
     /// Reads until the session is lost; the answer is how it ends if it ends for good.
-    async fn read(&mut self, subscriber: &mut Subscriber) -> Option<Option<TransportError>> {
+    async fn read(&mut self, spot: &mut Spot) -> Option<Option<TransportError>> {
+        let Place { operation, filter, group } = self.place.clone();
+        let Spot { session, subscriber, since } = spot;
+        let revoked = session.revoked(operation, &filter, group.as_deref(), *since);
+        let mut revoked = std::pin::pin!(revoked);
         loop {
             tokio::select! {
                 biased;
@@ -110,6 +126,7 @@ impl<T: Send + 'static> Pump<T> {
                     None if self.link.is_closing() => return Some(None),
                     None => return None,
                 },
+                error = &mut revoked => return Some(Some(error)),
                 _ = self.gone.changed() => {
                     let _ = subscriber.unsubscribe().await;
                     return Some(None);
@@ -134,11 +151,7 @@ impl<T: Send + 'static> Pump<T> {
     }
 
     /// Takes its place in the next session; `None` if there will be none, or no reader.
-    async fn again(
-        &mut self,
-        last: u64,
-    ) -> Result<Option<(Arc<Session>, Subscriber)>, TransportError> {
-        let mut last = last;
+    async fn again(&mut self, mut last: u64) -> Result<Option<Spot>, TransportError> {
         loop {
             let next = tokio::select! {
                 next = self.link.session_after(last) => next,
@@ -147,10 +160,10 @@ impl<T: Send + 'static> Pump<T> {
             let Some(session) = next else { return Ok(None) };
             last = session.id;
             let due = deadline(self.link.options.connect_timeout);
-            match placed(&session, &self.place, due).await {
-                Ok(subscriber) => {
+            match Spot::take(Arc::clone(&session), &self.place, due).await {
+                Ok(spot) => {
                     self.link.placed(self.id, &session);
-                    return Ok(Some((session, subscriber)));
+                    return Ok(Some(spot));
                 }
                 // Of a session that stands this is the server's word; else the next one tells.
                 Err(error) if error.kind() == ErrorKind::Denied => return Err(error),

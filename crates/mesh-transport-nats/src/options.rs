@@ -3,6 +3,8 @@
 use std::num::{NonZeroU16, NonZeroUsize};
 use std::time::Duration;
 
+use crate::StreamSettings;
+
 /// How a connection to NATS behaves. Each field has a default that suits a module on a server nearby.
 ///
 /// None of them turns TLS off or widens what is trusted: both follow from the credential alone.
@@ -45,6 +47,8 @@ pub struct NatsOptions {
     pub read_buffer_capacity: NonZeroU16,
     /// How many appends may wait for the server's confirmation at a time. 256 unless told.
     pub append_window: NonZeroUsize,
+    /// How streams are kept that this connection asserts, if it is a controller's.
+    pub streams: StreamSettings,
 }
 
 const fn nonzero(value: usize) -> NonZeroUsize {
@@ -66,6 +70,7 @@ impl Default for NatsOptions {
             subscription_capacity: nonzero(65_536),
             read_buffer_capacity: NonZeroU16::MAX,
             append_window: nonzero(256),
+            streams: StreamSettings::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One connection of the client library, from its first word to its loss. It is never mended: the
 //! supervisor makes a new one, so nothing that was queued for one session is sent in the next.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::dial::{self, ServerFacts};
 use crate::error;
-use crate::events::Notice;
+use crate::events::{Denial, Notice};
 use crate::pending::{Key, Kind, Outcome, Pending};
 use crate::{NatsOptions, Target};
 
@@ -33,8 +34,18 @@ pub(crate) struct Session {
     unproven: Arc<Semaphore>,
     lost: Arc<watch::Sender<bool>>,
     late: Arc<AtomicU64>,
+    /// What the server took away from this session since it began.
+    revoked: Arc<watch::Sender<Vec<Revoked>>>,
     /// Why answers can't be heard, where they can't.
     deaf: OnceLock<TransportError>,
+}
+
+/// A subscription that the server ended: its right was withdrawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Revoked {
+    filter: String,
+    group: Option<String>,
+    words: String,
 }
 
 /// What the session does not keep for itself: counts over all sessions.
@@ -76,9 +87,15 @@ impl Session {
     ) -> Result<Arc<Self>, TransportError> {
         let pending = Arc::new(Pending::default());
         let lost = Arc::new(watch::Sender::new(false));
+        let revoked = Arc::new(watch::Sender::new(Vec::new()));
         let events = {
-            let (pending, counters, lost) = (pending.clone(), counters.clone(), lost.clone());
-            Arc::new(move |event: Event| on_event(&event, &pending, &counters, &lost))
+            let hearing = Hearing {
+                pending: pending.clone(),
+                counters: counters.clone(),
+                lost: lost.clone(),
+                revoked: revoked.clone(),
+            };
+            Arc::new(move |event: Event| hearing.hear(&event))
         };
         let dialled = dial::dial(target, options, events).await?;
         let session = Arc::new(Self {
@@ -91,6 +108,7 @@ impl Session {
             unproven: Arc::new(Semaphore::new(UNPROVEN)),
             lost,
             late: counters.late.clone(),
+            revoked,
             deaf: OnceLock::new(),
         });
         let mut gone = dialled.lost;
@@ -128,6 +146,36 @@ impl Session {
     pub(crate) fn abandon(&self) {
         self.pending.end(&disconnected(Operation::Connect).detail("the connection was given up"));
         self.lost.send_replace(true);
+    }
+
+    /// How many subscriptions the server has ended so far.
+    pub(crate) fn revocations(&self) -> usize {
+        self.revoked.borrow().len()
+    }
+
+    /// Returns when the server has ended this subscription, with the error for its reader. It was made
+    /// when that many had been ended.
+    pub(crate) async fn revoked(
+        &self,
+        operation: Operation,
+        filter: &str,
+        group: Option<&str>,
+        since: usize,
+    ) -> TransportError {
+        let is = |revoked: &&Revoked| {
+            // The server names the group only where the right was one of the group's.
+            let group = revoked.group.is_none() || revoked.group.as_deref() == group;
+            revoked.filter == filter && group
+        };
+        let mut revoked = self.revoked.subscribe();
+        loop {
+            if let Some(revoked) = revoked.borrow_and_update().iter().skip(since).find(is) {
+                return denied(operation, filter, revoked.words.clone());
+            }
+            if revoked.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
     }
 
     /// Whether the connection still stands, as far as is known.
@@ -266,23 +314,47 @@ impl Session {
     }
 }
 
-fn on_event(event: &Event, pending: &Pending, counters: &Counters, lost: &watch::Sender<bool>) {
-    match event {
-        Event::ServerError(ServerError::Other(words)) => match Notice::parse(words) {
-            Notice::InvalidSubject => pending.probed(),
-            Notice::Denied(denial) => {
-                if !pending.refused(&denial, words) {
-                    counters.unattributed.fetch_add(1, Ordering::Relaxed);
-                    tracing::warn!(%words, "the server refused what was permitted before");
-                }
+/// What hears the client's events.
+struct Hearing {
+    pending: Arc<Pending>,
+    counters: Counters,
+    lost: Arc<watch::Sender<bool>>,
+    revoked: Arc<watch::Sender<Vec<Revoked>>>,
+}
+
+impl Hearing {
+    fn hear(&self, event: &Event) {
+        match event {
+            Event::ServerError(ServerError::Other(words)) => self.server_says(words),
+            Event::Disconnected | Event::Closed => {
+                let error = disconnected(Operation::Connect).detail("the connection was lost");
+                self.pending.end(&error);
+                self.lost.send_replace(true);
             }
-            _ => tracing::warn!(%words, "the server complains"),
-        },
-        Event::Disconnected | Event::Closed => {
-            pending.end(&disconnected(Operation::Connect).detail("the connection was lost"));
-            lost.send_replace(true);
+            other => tracing::debug!(event = %other, "of the client"),
         }
-        other => tracing::debug!(event = %other, "of the client"),
+    }
+
+    fn server_says(&self, words: &str) {
+        let denial = match Notice::parse(words) {
+            Notice::InvalidSubject => return self.pending.probed(),
+            Notice::Denied(denial) => denial,
+            _ => return tracing::warn!(%words, "the server complains"),
+        };
+        let revoked = matches!(denial, Denial::Subscription { revoked: true, .. });
+        if !revoked && self.pending.refused(&denial, words) {
+            return;
+        }
+        self.counters.unattributed.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(%words, "the server refused what it permitted before");
+        if let Denial::Subscription { subject, queue, .. } = denial {
+            let revoked = Revoked {
+                filter: subject.into_owned(),
+                group: queue.map(Cow::into_owned),
+                words: words.to_owned(),
+            };
+            self.revoked.send_modify(|list| list.push(revoked));
+        }
     }
 }
 

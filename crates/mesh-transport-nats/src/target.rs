@@ -10,6 +10,9 @@ use mesh_core::port::{ErrorKind, Operation, TransportError};
 /// Where to connect, as whom, and whom to trust there.
 ///
 /// What comes from a [`Credential`] always has TLS with a pinned certificate; nothing takes that away.
+/// No CA bundle is needed. The client library reads the machine's all the same, so where `SSL_CERT_FILE` or
+/// `SSL_CERT_DIR` names what isn't there, connecting is `Invalid`, and the error names the variable.
+///
 /// `Display` is the address; neither it nor `Debug` shows the password.
 #[derive(Debug, Clone)]
 pub struct Target {

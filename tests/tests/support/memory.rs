@@ -10,7 +10,7 @@ use mesh_core::port::{Capability, Connection, DriftMode, ErrorKind, Operation, T
 use mesh_core::topology::Topology;
 use mesh_testkit::clock::ManualClock;
 use mesh_testkit::fixtures::controller;
-use mesh_testkit::suite::{Bed, Harness, StartError};
+use mesh_testkit::suite::{Bed, Harness, Hook, HookError, StartError};
 use mesh_transport_mem::{InMemoryDurableBroker, InMemoryExactBroker, InMemoryFilterBroker};
 
 pub struct Exact;
@@ -48,6 +48,10 @@ impl Harness for Filtering {
 impl Harness for Durable {
     fn promised(&self) -> Vec<Capability> {
         Capability::ALL.into()
+    }
+
+    fn offers(&self, hook: Hook) -> bool {
+        hook == Hook::SetPermissions
     }
 
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
@@ -97,6 +101,15 @@ impl Bed for Lasting {
         permissions: Option<Permissions>,
     ) -> Result<Connection, TransportError> {
         self.broker.connect(principal, permissions.unwrap_or_else(Permissions::everything))
+    }
+
+    async fn set_permissions(
+        &self,
+        principal: &Principal,
+        permissions: &Permissions,
+    ) -> Result<(), HookError> {
+        self.broker.set_permissions(principal, permissions);
+        Ok(())
     }
 
     async fn pass(&self, span: Duration) {

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mesh_core::credential::{Login, Secret};
 use mesh_core::identity::Principal;
+use mesh_core::name::ConsumerName;
 use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::port::{Capability, Connection, DriftMode, ErrorKind, Operation, TransportError};
-use mesh_core::topology::Topology;
+use mesh_core::time::Timestamp;
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use mesh_testkit::fixtures::controller;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
-use mesh_testkit::suite::{Bed, Harness, StartError};
-use mesh_transport_nats::{NatsOptions, Target, connect};
+use mesh_testkit::suite::{Bed, Harness, Hook, HookError, StartError};
+use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
 use tokio::sync::Mutex;
 
 /// The user that may do everything.
@@ -28,26 +30,32 @@ impl Harness for Nats {
         Capability::ALL.into()
     }
 
+    fn offers(&self, hook: Hook) -> bool {
+        hook == Hook::SetPermissions
+    }
+
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
         let server = NatsServer::launch(config(&[])).await?;
-        let bed = Server { server, users: Mutex::default() };
-        let admin = bed.connect(controller(), None).await?;
-        if let Ok(a) = admin.administration() {
-            a.assert(topology, DriftMode::Report).await?;
+        let mut bed = Server { server, users: Mutex::default(), controller: None };
+        let controller = bed.connect(controller(), None).await?;
+        controller.administration()?.assert(topology, DriftMode::Report).await?;
+        let notices = ConsumerRef::new(StreamName::Advisories, ConsumerName::new("controller")?);
+        if topology.consumer(&notices).is_some() {
+            let keeper = DeadLetterKeeper::start(&controller, Timestamp::from_millis(1)).await?;
+            bed.controller = Some((keeper, controller));
         }
-        admin.transport().close(self.patience()).await;
         Ok(Arc::new(bed))
     }
 }
 
 /// One account with JetStream, and these users beside the open one.
-fn config(users: &[(String, Permissions)]) -> NatsConfig {
+fn config(users: &[User]) -> NatsConfig {
     let mut text = format!("{{ user: {OPEN}, password: \"{PASSWORD}\" }}\n");
-    for (user, permissions) in users {
+    for User { name, permissions, .. } in users {
         let (publish, subscribe) = (rules(&permissions.publish), rules(&permissions.subscribe));
         let _ = writeln!(
             text,
-            "{{ user: \"{user}\", password: \"{PASSWORD}\", permissions: {{ publish: {publish}, subscribe: {subscribe} }} }}"
+            "{{ user: \"{name}\", password: \"{PASSWORD}\", permissions: {{ publish: {publish}, subscribe: {subscribe} }} }}"
         );
     }
     NatsConfig::new()
@@ -76,7 +84,16 @@ fn rules(rules: &Rules) -> String {
 
 struct Server {
     server: NatsServer,
-    users: Mutex<Vec<(String, Permissions)>>,
+    users: Mutex<Vec<User>>,
+    /// Who makes dead letters of the server's notices.
+    controller: Option<(DeadLetterKeeper, Connection)>,
+}
+
+/// A user of the server's, and who dials as it.
+struct User {
+    name: String,
+    principal: Principal,
+    permissions: Permissions,
 }
 
 #[async_trait]
@@ -90,10 +107,11 @@ impl Bed for Server {
             None => OPEN.to_owned(),
             Some(permissions) => {
                 let mut users = self.users.lock().await;
-                let user = format!("user-{}", users.len());
-                users.push((user.clone(), permissions));
+                let name = format!("user-{}", users.len());
+                let principal = principal.clone();
+                users.push(User { name: name.clone(), principal, permissions });
                 self.server.reload(config(&users)).await.map_err(broken)?;
-                user
+                name
             }
         };
         let login = Login::new(user, Secret::new(PASSWORD)).map_err(|problem| {
@@ -101,6 +119,18 @@ impl Bed for Server {
         })?;
         let target = Target::insecure_loopback(self.server.address(), login, principal)?;
         connect(target, NatsOptions::default()).await
+    }
+
+    async fn set_permissions(
+        &self,
+        principal: &Principal,
+        permissions: &Permissions,
+    ) -> Result<(), HookError> {
+        let mut users = self.users.lock().await;
+        for user in users.iter_mut().filter(|user| user.principal == *principal) {
+            user.permissions = permissions.clone();
+        }
+        Ok(self.server.reload(config(&users)).await?)
     }
 }
 

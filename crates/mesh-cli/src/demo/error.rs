@@ -24,6 +24,8 @@ pub(crate) enum DemoError {
     Subscribe(#[from] mesh_sdk::SubscribeError),
     #[error(transparent)]
     Handle(#[from] mesh_sdk::HandleError),
+    #[error(transparent)]
+    Build(#[from] mesh_sdk::BuildError),
     #[error("can't write the story: {0}")]
     Write(#[from] io::Error),
 }

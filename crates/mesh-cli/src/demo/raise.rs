@@ -72,7 +72,7 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
         let (node, module) = (instance.node.clone(), instance.module.clone());
         let connection = connect(&memory, &Principal::Module { node, module }, broken)?;
         let manifest = &assigned.manifest;
-        let module = Broker::builder(connection).manifest(manifest).retry(RETRY).build();
+        let module = Broker::builder(connection).manifest(manifest).retry(RETRY).build()?;
         subscribe(&module, &instance, manifest, broken, &journal).await?;
         serve(&module, manifest, broken).await?;
         modules.insert(instance, module);
@@ -80,7 +80,7 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
     let mut people = BTreeMap::new();
     for (name, _) in memory.mesh().people() {
         let connection = connect(&memory, &Principal::Person { name: name.clone() }, broken)?;
-        people.insert(name.clone(), Broker::builder(connection).build());
+        people.insert(name.clone(), Broker::builder(connection).build()?);
     }
     Ok(Raised {
         mesh: memory.mesh().clone(),
@@ -187,6 +187,7 @@ impl Raised {
             total.finished += closed.finished;
             total.released += closed.released;
             total.lost += closed.lost;
+            total.overdue |= closed.overdue;
         }
         self.controller.transport().close(timeout).await;
         total

@@ -96,10 +96,12 @@ pub(crate) fn summary(
         bad.len(),
         none.len(),
     )?;
-    match (closed.released, closed.lost) {
-        (0, 0) => writeln!(out, "Everybody has left; no message was given back or lost.")?,
-        (back, lost) => {
-            writeln!(out, "Everybody has left; {back} given back unhandled, {lost} lost.")?;
+    match (closed.released, closed.lost, closed.overdue) {
+        (0, 0, false) => writeln!(out, "Everybody has left; no message was given back or lost.")?,
+        (back, lost, overdue) => {
+            let at_least = if overdue { "at least " } else { "" };
+            let counts = format!("{at_least}{back} given back unhandled, {at_least}{lost} lost");
+            writeln!(out, "Everybody has left; {counts}.")?;
         }
     }
     if !bad.is_empty() {

@@ -1,12 +1,14 @@
-use super::key::{Child, Key, Target};
+use smallvec::SmallVec;
+
+use super::key::{Child, FEW, Key};
+use super::symbol::is_token;
 
 /// All edges of the trie: a hash table of groups, each as large as the piece of memory that a
 /// processor reads at once.
 ///
-/// An edge keeps its key's hash and not the key, which its child knows. A search follows every
-/// edge with the right hash, so it need not look at a child before it has looked up all the keys
-/// of a level: such look-ups don't wait for each other, and waiting for memory is what a search
-/// among a million filters spends its time on. That is why this is no `hashbrown` table.
+/// A search asks for all the edges of a level before it looks at any answer: such look-ups don't
+/// wait for each other, and waiting for memory is what a search among a million filters spends its
+/// time on. That is why this is no `hashbrown` table.
 #[derive(Debug, Clone)]
 pub(super) struct Edges {
     /// Never full at the end.
@@ -20,38 +22,49 @@ pub(super) struct Edges {
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Group {
-    hashes: [u32; SIZE],
+    keys: [u64; SIZE],
     children: [Child; SIZE],
 }
 
-const SIZE: usize = 8;
+const SIZE: usize = 5;
 
-/// The most edges a group has on average: with more, too many groups are full.
-const USUAL: usize = 5;
+/// The most edges that two groups have on average: with more, too many groups are full.
+const USUAL: usize = 7;
 
 impl Group {
-    const EMPTY: Self = Self { hashes: [0; SIZE], children: [Child::NONE; SIZE] };
+    const EMPTY: Self = Self { keys: [Key::UNUSED; SIZE], children: [Child::NONE; SIZE] };
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.children[SIZE - 1] != Child::NONE
+        self.keys[SIZE - 1] != Key::UNUSED
     }
 
     fn len(&self) -> usize {
-        let used = |child: &&Child| **child != Child::NONE;
-        self.children.iter().take_while(used).count()
+        self.keys.iter().take_while(|&&key| key != Key::UNUSED).count()
     }
 
-    fn edges(&self) -> impl Iterator<Item = (u32, Child)> + use<> {
-        let edges = self.hashes.into_iter().zip(self.children);
+    fn edges(&self) -> impl Iterator<Item = (Key, Child)> + use<> {
+        let edges = self.keys.map(Key::unpacked).into_iter().zip(self.children);
         edges.take(self.len())
+    }
+
+    /// Looks at all of them: which one it is can't be foretold.
+    #[inline]
+    fn find(&self, key: u64) -> Child {
+        let mut found = Child::NONE;
+        for (its, child) in self.keys.into_iter().zip(self.children) {
+            if its == key {
+                found = child;
+            }
+        }
+        found
     }
 }
 
 /// A look-up on its way: the group where it begins is being read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
-    hash: u32,
+    key: u64,
     group: u32,
     full: bool,
 }
@@ -66,60 +79,59 @@ impl Edges {
     }
 
     #[inline]
-    fn home(&self, hash: u32) -> u32 {
-        ((u64::from(hash) * u64::from(self.homes)) >> 32) as u32
+    fn home(&self, key: Key) -> u32 {
+        ((u64::from(key.hash()) * u64::from(self.homes)) >> 32) as u32
     }
 
-    /// Begins to look for the keys with this hash.
+    /// Begins to look for an edge.
     #[inline]
-    pub(super) fn ask(&self, hash: u32) -> Asked {
-        let group = self.home(hash);
+    pub(super) fn ask(&self, key: Key) -> Asked {
+        let group = self.home(key);
         let full = self.groups[group as usize].is_full();
-        Asked { hash, group, full }
+        Asked { key: key.packed(), group, full }
     }
 
-    /// The children whose key has the hash asked for.
+    /// Where the edge asked for leads to.
     #[inline]
-    pub(super) fn answer(&self, asked: Asked, mut found: impl FnMut(Child)) {
+    pub(super) fn answer(&self, asked: Asked) -> Option<Child> {
         let mut full = asked.full;
         for group in &self.groups[asked.group as usize..] {
-            let mut equal = 0u32;
-            for (at, &hash) in group.hashes.iter().enumerate() {
-                equal |= u32::from(hash == asked.hash) << at;
-            }
-            while equal != 0 {
-                let child = group.children[equal.trailing_zeros() as usize];
-                if child != Child::NONE {
-                    found(child);
-                }
-                equal &= equal - 1;
+            let found = group.find(asked.key);
+            if found != Child::NONE {
+                return Some(found);
             }
             if !full {
-                return;
+                break;
             }
             full = group.is_full();
         }
+        None
+    }
+
+    #[inline]
+    pub(super) fn get(&self, key: Key) -> Option<Child> {
+        self.answer(self.ask(key))
     }
 
     pub(super) fn add(&mut self, key: Key, child: Child) {
-        if self.len >= self.homes as usize * USUAL {
+        if self.len * 2 >= self.homes as usize * USUAL {
             let mut larger = Self::with_homes(self.homes + self.homes / 3 + 1);
-            for (hash, child) in self.groups.iter().flat_map(Group::edges) {
-                larger.put(hash, child);
+            for (key, child) in self.groups.iter().flat_map(Group::edges) {
+                larger.put(key, child);
             }
             *self = larger;
         }
-        self.put(key.hash(), child);
+        self.put(key, child);
     }
 
-    fn put(&mut self, hash: u32, child: Child) {
-        let mut at = self.home(hash) as usize;
+    fn put(&mut self, key: Key, child: Child) {
+        let mut at = self.home(key) as usize;
         while self.groups[at].is_full() {
             at += 1;
         }
         let group = &mut self.groups[at];
         let free = group.len();
-        group.hashes[free] = hash;
+        group.keys[free] = key.packed();
         group.children[free] = child;
         self.len += 1;
         if at + 1 == self.groups.len() && self.groups[at].is_full() {
@@ -127,12 +139,10 @@ impl Edges {
         }
     }
 
-    /// The group and the place in it of the edge that leads to `target`, whose key is `key`.
-    fn position(&self, key: Key, target: Target) -> Option<(usize, usize)> {
-        let home = self.home(key.hash()) as usize;
-        for (at, group) in self.groups.iter().enumerate().skip(home) {
-            let mut edges = group.edges();
-            if let Some(place) = edges.position(|(_, child)| child.target() == target) {
+    /// The group and the place in it of an edge.
+    fn position(&self, key: Key) -> Option<(usize, usize)> {
+        for (at, group) in self.groups.iter().enumerate().skip(self.home(key) as usize) {
+            if let Some(place) = group.keys.iter().position(|&its| its == key.packed()) {
                 return Some((at, place));
             }
             if !group.is_full() {
@@ -142,14 +152,35 @@ impl Edges {
         None
     }
 
-    /// The edge that leads to `target`, whose key is `key`.
-    pub(super) fn get_mut(&mut self, key: Key, target: Target) -> Option<&mut Child> {
-        let (at, place) = self.position(key, target)?;
+    /// The edges under tokens of a node that has few.
+    pub(super) fn few(&self, node: u32) -> SmallVec<[(Key, Child); FEW as usize]> {
+        let mut found = SmallVec::new();
+        let home = self.home(Key { parent: node, symbol: 0 });
+        for group in &self.groups[home as usize..] {
+            let edges = group.edges();
+            found.extend(edges.filter(|(key, _)| key.parent == node && is_token(key.symbol)));
+            if !group.is_full() {
+                break;
+            }
+        }
+        found
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Child> {
+        let (at, place) = self.position(key)?;
         Some(&mut self.groups[at].children[place])
     }
 
-    pub(super) fn remove(&mut self, key: Key, target: Target) {
-        let Some((mut at, mut place)) = self.position(key, target) else {
+    /// Leads an edge, new or old, to a child.
+    pub(super) fn set(&mut self, key: Key, child: Child) {
+        match self.get_mut(key) {
+            Some(old) => *old = child,
+            None => self.add(key, child),
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: Key) {
+        let Some((mut at, mut place)) = self.position(key) else {
             return;
         };
         self.len -= 1;
@@ -158,19 +189,18 @@ impl Edges {
         while self.groups[next].is_full() {
             next += 1;
             let mut edges = self.groups[next].edges();
-            if let Some(from) = edges.position(|(hash, _)| self.home(hash) as usize <= at) {
-                let (hash, child) =
-                    (self.groups[next].hashes[from], self.groups[next].children[from]);
-                self.groups[at].hashes[place] = hash;
+            if let Some(from) = edges.position(|(key, _)| self.home(key) as usize <= at) {
+                let (key, child) = (self.groups[next].keys[from], self.groups[next].children[from]);
+                self.groups[at].keys[place] = key;
                 self.groups[at].children[place] = child;
                 (at, place) = (next, from);
             }
         }
         let group = &mut self.groups[at];
         let last = group.len() - 1;
-        group.hashes[place] = group.hashes[last];
+        group.keys[place] = group.keys[last];
         group.children[place] = group.children[last];
-        group.children[last] = Child::NONE;
+        group.keys[last] = Key::UNUSED;
     }
 
     #[cfg(test)]
@@ -178,10 +208,16 @@ impl Edges {
         self.groups.len()
     }
 
-    /// The most groups that one look-up may have to go through.
+    /// The most groups that a look-up may have to go through, and how many it takes on average to
+    /// find an edge.
     #[cfg(test)]
-    pub(super) fn longest(&self) -> usize {
+    pub(super) fn lengths(&self) -> (usize, f64) {
         let full = self.groups.split(|group| !group.is_full());
-        full.map(<[Group]>::len).max().unwrap_or(0) + 1
+        let longest = full.map(<[Group]>::len).max().unwrap_or(0) + 1;
+        let groups = self.groups.iter().enumerate();
+        let steps = groups.flat_map(|(at, group)| {
+            group.edges().map(move |(key, _)| at + 1 - self.home(key) as usize)
+        });
+        (longest, steps.sum::<usize>() as f64 / self.len as f64)
     }
 }

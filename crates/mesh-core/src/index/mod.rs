@@ -27,6 +27,7 @@ mod records;
 mod search;
 mod symbol;
 mod texts;
+mod tokens;
 mod update;
 
 #[cfg(test)]
@@ -37,8 +38,9 @@ pub use records::EntryId;
 use edges::Edges;
 use key::{Child, Key, ROOT};
 use records::{NONE, Records};
-use symbol::Symbols;
+use symbol::Hashes;
 use texts::Texts;
+use tokens::Tokens;
 
 /// Values under filters, found by the subjects that the filters match.
 ///
@@ -46,13 +48,13 @@ use texts::Texts;
 /// - A match visits in no particular order.
 /// - What a removal frees is used again by later additions, and an index that becomes empty gives
 ///   its memory back.
-/// - A match costs at most as much as there are filters: it is sure of a hit only after comparing
-///   texts, so filters made to collide in its hashes slow it down and never change its answer.
+/// - Filters made to collide in its hashes slow a match down, at worst to a scan of them, and never
+///   change its answer: it compares the texts of tokens.
 ///
-/// How it works: a filter with a wildcard is a path of symbols (its tokens' hashes, one symbol for
-/// each wildcard, one for the end) through a trie whose edges all live in one hash table. The path
-/// ends as soon as no other filter shares it: a leaf. A filter without wildcards is one leaf under
-/// the hash of its whole text.
+/// How it works: a filter with a wildcard is a path of symbols (one for each token, one for each
+/// wildcard, one for the end) through a trie whose edges all live in one hash table. The
+/// path ends as soon as no other filter shares it: a leaf. A filter without wildcards is one leaf
+/// under the hash of its whole text, and compared.
 #[derive(Debug, Clone)]
 pub struct FilterIndex<T> {
     records: Records<T>,
@@ -63,7 +65,7 @@ pub struct FilterIndex<T> {
     vacant_node: u32,
     /// Leads to the first node, as an edge leads to any other.
     root: Child,
-    symbols: Symbols,
+    tokens: Tokens,
 }
 
 /// A beginning that at least two filters share; the root may have fewer.
@@ -75,16 +77,18 @@ struct Node {
     records: u32,
     /// All of them, exclusive-ored: where one remains, this is it.
     xor: u32,
+    /// How many of its edges are under tokens.
+    tokens: u32,
 }
 
 impl Node {
     fn root() -> Self {
-        Self { key: Key::NOWHERE, records: 0, xor: 0 }
+        Self { key: Key::NOWHERE, records: 0, xor: 0, tokens: 0 }
     }
 }
 
-/// There is no room for another value or filter: an index numbers 2²⁸ of the one, and at least 2²⁷
-/// of the other.
+/// There is no room for another value or filter: an index numbers 2²⁸ values, at least 2²⁷ filters'
+/// texts, and 2²⁶ beginnings that filters share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the filter index is full")]
 #[non_exhaustive]
@@ -94,10 +98,10 @@ impl<T> FilterIndex<T> {
     /// An empty index.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_symbols(Symbols::new())
+        Self::with_hashes(Hashes::new())
     }
 
-    fn with_symbols(symbols: Symbols) -> Self {
+    fn with_hashes(hashes: Hashes) -> Self {
         Self {
             records: Records::new(),
             texts: Texts::new(),
@@ -105,7 +109,7 @@ impl<T> FilterIndex<T> {
             nodes: vec![Node::root()],
             vacant_node: NONE,
             root: Child::node(ROOT),
-            symbols,
+            tokens: Tokens::new(hashes),
         }
     }
 

@@ -8,16 +8,51 @@ pub(super) const STAR: u32 = 0;
 pub(super) const TAIL: u32 = 1;
 /// Behind the last token, where that is no `>`.
 pub(super) const END: u32 = 2;
-/// Set in every other symbol.
-const ORDINARY: u32 = 4;
+/// The least of the other symbols.
+const FIRST: u32 = 3;
 
-/// Turns tokens into symbols. Two tokens may share one, and do so often where a test narrows it.
+/// Whether it is a token's.
+#[inline]
+pub(super) fn is_token(symbol: u32) -> bool {
+    symbol >= FIRST
+}
+
+/// One step of a filter's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step<'f> {
+    /// Any token but a wildcard.
+    Token(&'f [u8]),
+    /// One of `STAR`, `TAIL`, `END`.
+    Special(u32),
+}
+
+/// The path of a filter with a wildcard.
+pub(super) fn path(filter: &[u8]) -> impl Iterator<Item = Step<'_>> {
+    let end = match filter {
+        [b'>'] | [.., b'.', b'>'] => None,
+        _ => Some(Step::Special(END)),
+    };
+    tokens(filter)
+        .map(|token| match token {
+            b"*" => Step::Special(STAR),
+            b">" => Step::Special(TAIL),
+            token => Step::Token(token),
+        })
+        .chain(end)
+}
+
+#[inline]
+pub(super) fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'.')
+}
+
+/// Hashes texts, and badly where a test narrows it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Symbols {
+pub(super) struct Hashes {
     mask: u32,
 }
 
-impl Symbols {
+impl Hashes {
     pub(super) fn new() -> Self {
         Self { mask: u32::MAX }
     }
@@ -27,28 +62,12 @@ impl Symbols {
         Self { mask }
     }
 
-    /// The symbol of a token, or of a whole text, that is no wildcard.
+    /// Not more than 31 bits, and no special symbol.
     #[inline]
     pub(super) fn of(self, text: &[u8]) -> u32 {
         let mut hasher = FxHasher::default();
         hasher.write(text);
         let hash = hasher.finish();
-        ((hash ^ (hash >> 32)) as u32 & self.mask) | ORDINARY
-    }
-
-    /// The path of a filter with a wildcard.
-    pub(super) fn path(self, filter: &[u8]) -> impl Iterator<Item = u32> {
-        let end = match filter {
-            [b'>'] | [.., b'.', b'>'] => None,
-            _ => Some(END),
-        };
-        filter
-            .split(|&byte| byte == b'.')
-            .map(move |token| match token {
-                b"*" => STAR,
-                b">" => TAIL,
-                token => self.of(token),
-            })
-            .chain(end)
+        ((hash ^ (hash >> 32)) as u32 & self.mask & (u32::MAX >> 1)).max(FIRST)
     }
 }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::name::{NameProblem, is_barred, printable};
+use crate::name::{Class, NameProblem, printable, special};
 use crate::subject::MAX_SUBJECT_BYTES;
 
 /// The address of one command or event inside a realm: `<mount>/…/<component.path>.<plane>.<message>`.
@@ -58,8 +58,16 @@ impl<'a> MxPath<'a> {
     /// [`PathError`] with the problem and its byte offset.
     pub fn new(text: impl Into<Cow<'a, str>>) -> Result<Self, PathError> {
         let text = text.into();
-        check(&text)?;
+        check::<false>(&text)?;
         Ok(Self(text))
+    }
+
+    /// The path that a compact URI spells as it is. `None`: `text` is none, or a URI says something
+    /// else by it.
+    #[inline]
+    pub(super) fn in_uri(text: &'a str) -> Option<Self> {
+        check::<true>(text).ok()?;
+        Some(Self(Cow::Borrowed(text)))
     }
 
     /// The text.
@@ -134,7 +142,11 @@ impl Plane {
 }
 
 /// Checks a whole path in one pass over its bytes.
-fn check(text: &str) -> Result<(), PathError> {
+///
+/// `URI`: refuses what is no path in a compact URI, `?` and a mount that is a bare `-`; with which
+/// error does not matter.
+#[inline]
+fn check<const URI: bool>(text: &str) -> Result<(), PathError> {
     let empty = |offset| Err(PathError::Text(NameProblem::Empty { offset }));
     let bytes = text.as_bytes();
     let mut segment = 0;
@@ -144,19 +156,12 @@ fn check(text: &str) -> Result<(), PathError> {
     // Where an empty part between two dots was seen in this segment, or before its first dot.
     let mut hole = usize::MAX;
     let mut ascii = true;
-    for (offset, &byte) in bytes.iter().enumerate() {
-        ascii &= byte.is_ascii();
-        match byte {
-            b'/' => {
-                if offset == segment {
-                    return empty(offset);
-                }
-                segment = offset + 1;
-                part = segment;
-                dots = (usize::MAX, usize::MAX);
-                hole = usize::MAX;
-            }
-            b'.' => {
+    let mut next = 0;
+    while let Some((offset, byte, class)) = special(bytes, next) {
+        next = offset + 1;
+        match class {
+            Class::Plain => {}
+            Class::Dot => {
                 if offset == part {
                     // A mount may begin with a dot, but two in a row make an empty subject token.
                     if offset > segment {
@@ -165,12 +170,22 @@ fn check(text: &str) -> Result<(), PathError> {
                     hole = offset;
                 }
                 dots = (offset, dots.0);
-                part = offset + 1;
+                part = next;
             }
-            _ if is_barred(byte) => {
+            Class::Slash => {
+                if offset == segment || URI && bytes[segment..offset] == *b"-" {
+                    return empty(segment);
+                }
+                segment = next;
+                part = segment;
+                dots = (usize::MAX, usize::MAX);
+                hole = usize::MAX;
+            }
+            Class::Wide => ascii = false,
+            Class::Mark if !URI || byte != b'?' => {}
+            Class::Mark | Class::Barred => {
                 return Err(PathError::Text(NameProblem::Character { found: byte.into(), offset }));
             }
-            _ => {}
         }
     }
     if !ascii {

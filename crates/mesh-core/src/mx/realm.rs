@@ -20,6 +20,13 @@ impl<'a> MxRealm<'a> {
         Ok(Self(text))
     }
 
+    /// The realm that `authority` begins with, up to a `/`, where it is spelled as it is.
+    #[inline]
+    pub(super) fn in_uri(authority: &'a str) -> Option<Self> {
+        let end = crate::name::realm_in_uri(authority)?;
+        Some(Self(Cow::Borrowed(&authority[..end])))
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {

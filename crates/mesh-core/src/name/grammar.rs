@@ -28,24 +28,46 @@ pub(super) fn words(text: &str) -> Result<(), NameProblem> {
 /// At most 210 bytes verbatim, so that `mx/1/<realm>/_reply.<32 digits>` stays within 255; the escaped
 /// legacy mailbox is held to the same limit by [`RealmName`](super::RealmName).
 pub(crate) fn realm(text: &str) -> Result<(), NameProblem> {
+    realm_before::<false>(text).map(|_| ())
+}
+
+/// The realm that a URI's authority spells as it is, without escapes: how many bytes stand before
+/// the `/` that ends it. `None`: no such realm, or something else is said there.
+#[inline]
+pub(crate) fn realm_in_uri(authority: &str) -> Option<usize> {
+    realm_before::<true>(authority).ok().filter(|&end| end < authority.len())
+}
+
+/// `URI`: a `/` ends the realm, and what means something else in an authority is refused.
+#[inline]
+fn realm_before<const URI: bool>(text: &str) -> Result<usize, NameProblem> {
+    let bytes = text.as_bytes();
+    let mut end = bytes.len();
     let mut label = 0;
     let mut ascii = true;
-    for (offset, byte) in text.bytes().enumerate() {
-        if byte == b'.' {
-            if offset == label {
-                return Err(NameProblem::Empty { offset });
+    let mut next = 0;
+    while let Some((offset, byte, class)) = special(bytes, next) {
+        next = offset + 1;
+        match class {
+            Class::Plain => {}
+            Class::Dot if offset == label => return Err(NameProblem::Empty { offset }),
+            Class::Dot => label = next,
+            Class::Wide => ascii = false,
+            Class::Mark if !URI => {}
+            Class::Slash if URI => {
+                end = offset;
+                break;
             }
-            label = offset + 1;
-        } else if byte == b'/' || is_barred(byte) {
-            let found = byte.into();
-            return Err(NameProblem::Character { found, offset });
+            Class::Slash | Class::Mark | Class::Barred => {
+                return Err(NameProblem::Character { found: byte.into(), offset });
+            }
         }
-        ascii &= byte.is_ascii();
     }
+    let text = &text[..end];
     if !ascii {
         printable(text)?;
     }
-    if label == text.len() {
+    if label == end {
         return Err(NameProblem::Empty { offset: label });
     }
     // The longest topics of a realm: its internal replies, and "public.ingress." + mxesc1(realm).
@@ -53,28 +75,58 @@ pub(crate) fn realm(text: &str) -> Result<(), NameProblem> {
     at_most(text, TOPIC - "mx/1//_reply.".len() - 32)?;
     let max = TOPIC - "public.ingress.".len();
     // No byte is escaped to more than three.
-    if text.len() <= max / 3 {
-        return Ok(());
+    if end <= max / 3 {
+        return Ok(end);
     }
     let found = crate::mx::escape::encoded_len(text);
     if found > max {
         return Err(NameProblem::TooLong { max, found });
     }
-    Ok(())
+    Ok(end)
 }
 
-/// The ASCII bytes that no realm and no part of a path holds: `* > # %`, white space, controls.
-pub(crate) const fn is_barred(byte: u8) -> bool {
-    const BARRED: [bool; 256] = {
-        let mut table = [false; 256];
+/// What a byte means to realms and paths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Plain,
+    /// `.`
+    Dot,
+    /// `/`
+    Slash,
+    /// `@ : ?`, plain but for a URI.
+    Mark,
+    /// What no realm and no part of a path holds: `* > # %`, white space, controls.
+    Barred,
+    /// Part of a character outside ASCII.
+    Wide,
+}
+
+/// The first byte from `from` on that is not plain, with its offset.
+#[inline]
+pub(crate) fn special(bytes: &[u8], from: usize) -> Option<(usize, u8, Class)> {
+    const CLASSES: [Class; 256] = {
+        let mut table = [Class::Plain; 256];
         let mut byte = 0;
-        while byte <= 0x7f {
-            table[byte] = matches!(byte as u8, b'*' | b'>' | b'#' | b'%' | 0..=b' ' | 0x7f);
+        while byte < 256 {
+            table[byte] = match byte as u8 {
+                b'.' => Class::Dot,
+                b'/' => Class::Slash,
+                b'@' | b':' | b'?' => Class::Mark,
+                b'*' | b'>' | b'#' | b'%' | 0..=b' ' | 0x7f => Class::Barred,
+                0x80.. => Class::Wide,
+                _ => Class::Plain,
+            };
             byte += 1;
         }
         table
     };
-    BARRED[byte as usize]
+    for (offset, &byte) in bytes.iter().enumerate().skip(from) {
+        let class = CLASSES[usize::from(byte)];
+        if class != Class::Plain {
+            return Some((offset, byte, class));
+        }
+    }
+    None
 }
 
 /// Refuses white space and control characters, those outside ASCII too.

@@ -23,7 +23,7 @@ mod types;
 mod tests;
 
 pub use error::{NameError, NameProblem};
-pub(crate) use grammar::{is_barred, printable, realm as realm_problem};
+pub(crate) use grammar::{Class, printable, realm as realm_problem, realm_in_uri, special};
 pub use types::{
     CommandName, ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName,
     ProvisionName, RealmName, TokenId, ToolName,

@@ -34,6 +34,14 @@ pub struct DeliveryInfo {
     pub sequence: Option<u64>,
 }
 
+impl DeliveryInfo {
+    /// Whether no further try follows this one.
+    #[must_use]
+    pub fn is_last_attempt(&self) -> bool {
+        self.max_attempts.is_some_and(|max| self.attempt >= max)
+    }
+}
+
 /// How a delivery is settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "adapters must handle each")]
@@ -84,7 +92,7 @@ impl Delivery {
     /// Whether no further try follows this one.
     #[must_use]
     pub fn is_last_attempt(&self) -> bool {
-        self.info.max_attempts.is_some_and(|max| self.info.attempt >= max)
+        self.info.is_last_attempt()
     }
 
     /// Settles it as handled.

@@ -31,6 +31,8 @@ pub trait Requests: Send + Sync + fmt::Debug {
     /// - `request_late_answer_reaches_nobody`: one that comes after the time given is dropped; the
     ///   next request is not confused.
     /// - `request_with_its_own_reply_address_is_invalid`.
+    /// - `request_given_up_midway_confuses_no_other`: dropped before it has returned, it leaves the
+    ///   connection usable, and its answer reaches no other.
     /// - `request_after_close_is_closed`.
     async fn request(
         &self,
@@ -49,9 +51,12 @@ pub trait Requests: Send + Sync + fmt::Debug {
     ///   node's host, and what only the controller calls to the controller. \[`ScopedReplies`]
     /// - `serve_names_the_caller_where_it_is_proven`: `Call::caller` is the account that asked, or
     ///   nothing; never what a header or the reply address claims.
+    /// - `serve_says_when_a_call_arrived`: `Call::arrived`, before the call waited for its reader.
     /// - `serve_answer_over_the_limit_is_too_large`: told to who answers.
     /// - `serve_to_a_denied_subject_is_denied`. \[`Permissions`]
     /// - `serve_ends_when_dropped`: afterwards requests find nobody.
+    /// - `serve_given_up_midway_leaves_nobody`: dropped before it has returned, requests find nobody
+    ///   after a flush, and the connection is usable.
     /// - `serve_after_close_is_closed`.
     async fn serve(&self, filter: Filter, options: ServeOptions) -> Result<Calls, TransportError>;
 }
@@ -60,6 +65,7 @@ pub trait Requests: Send + Sync + fmt::Debug {
 pub struct Call {
     message: Message,
     caller: Option<Principal>,
+    arrived: Option<Duration>,
     answer: Box<dyn Answer>,
 }
 
@@ -74,7 +80,14 @@ impl Call {
     /// For adapters: `caller` only where the broker proves it.
     #[must_use]
     pub fn new(message: Message, caller: Option<Principal>, answer: Box<dyn Answer>) -> Self {
-        Self { message, caller, answer }
+        Self { message, caller, arrived: None, answer }
+    }
+
+    /// For adapters: the same with when it [arrived](Self::arrived).
+    #[must_use]
+    pub fn arrived_at(mut self, at: Duration) -> Self {
+        self.arrived = Some(at);
+        self
     }
 
     /// What is asked.
@@ -87,6 +100,14 @@ impl Call {
     #[must_use]
     pub fn caller(&self) -> Option<&Principal> {
         self.caller.as_ref()
+    }
+
+    /// When it reached this end, on the connection's clock ([`Clock::monotonic`](super::Clock)):
+    /// before it waited in a buffer for whoever serves. The time that its caller gave it is counted
+    /// from here. Nothing where the adapter does not say.
+    #[must_use]
+    pub fn arrived(&self) -> Option<Duration> {
+        self.arrived
     }
 
     /// Answers. A call that is dropped instead leaves its caller to time out.
@@ -103,6 +124,7 @@ impl fmt::Debug for Call {
         f.debug_struct("Call")
             .field("message", &self.message)
             .field("caller", &self.caller)
+            .field("arrived", &self.arrived)
             .finish_non_exhaustive()
     }
 }

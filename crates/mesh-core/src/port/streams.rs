@@ -38,6 +38,9 @@ pub trait Streams: Send + Sync + fmt::Debug {
     ///   `Conflict`, and nothing is stored. \[`Sequences`, else `Unsupported`]
     /// - `append_of_a_known_id_is_a_duplicate`: stored once; both calls name the same sequence.
     ///   \[`Deduplication`, else `Unsupported` where it is required]
+    /// - `append_of_an_id_after_its_window_is_stored`: an id is known for the stream's
+    ///   `deduplication_window` from the append that was stored, whatever repeats came since; then it
+    ///   is new. \[`Deduplication`]
     /// - `append_ids_of_different_streams_are_different`. \[`Deduplication`]
     /// - `append_replaces_the_newest_of_its_subject`: on `NODES`; other subjects stay.
     ///   \[`NewestPerSubject`, else `Unsupported`]
@@ -46,6 +49,12 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `append_over_the_limit_is_too_large`: as on `publish`.
     /// - `append_of_a_broker_header_is_invalid`: as on `publish`.
     /// - `append_to_a_denied_subject_is_denied`: nothing is stored. \[`Permissions`]
+    /// - `append_after_its_right_is_withdrawn_is_denied`: the next one, on the connection as it is;
+    ///   nothing is stored, and other subjects go on. \[`Permissions`, where the harness can change
+    ///   them]
+    /// - `append_given_up_midway_confuses_no_other`: dropped before it has returned, its message is
+    ///   stored once or not at all, and every other append of the connection is confirmed for what it
+    ///   is.
     /// - `append_after_close_is_closed`.
     async fn append(
         &self,
@@ -64,6 +73,10 @@ pub trait Streams: Send + Sync + fmt::Debug {
     ///   \[`DelayedNak`, else `Unsupported`]
     /// - `consume_terminate_is_final`: never delivered again.
     /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed. \[`ClaimTimeout`]
+    /// - `consume_late_acks_touch_nothing_else`: acknowledging a delivery whose claim has passed, and
+    ///   that another was given since, settles that message or nothing. The other settles it as usual;
+    ///   no other delivery is settled, nothing comes again that was, and nothing is a dead letter.
+    ///   \[`ClaimTimeout`]
     /// - `consume_progress_extends_the_claim`: a delivery reported on in time is not given away.
     ///   \[`ClaimTimeout`]
     /// - `consume_waiting_burns_no_attempt`: what waits for its reader, in a buffer or on the broker,
@@ -84,11 +97,18 @@ pub trait Streams: Send + Sync + fmt::Debug {
     ///   \[`DeadLetters`]
     /// - `consume_dead_letters_what_is_terminated`: the same with the handler's reason in
     ///   `x-dead-error`. \[`DeadLetters`]
+    /// - `consume_dead_letters_a_replay_as_its_event`: `x-dead-subject` of a replay that is given up is
+    ///   the event's own subject, so that it can be sent back once more. \[`DeadLetters`]
+    /// - `consume_delivers_a_replay_to_its_consumer_alone`: a message on
+    ///   `mesh.replay.<D>.<module>.<event>` is delivered to consumer `D`, whose filters have it, and to
+    ///   no other; on that subject, since stripping the prefix is the runtime's part (protocol §2).
     /// - `consume_work_keeps_its_order`: a work queue of one claim at a time delivers a message that
     ///   was naked with a delay before any later one.
     /// - `consume_settled_work_is_gone`: a work queue forgets what was acknowledged.
     /// - `consume_of_a_denied_consumer_is_denied`: another's consumer can't be read. \[`Permissions`]
     /// - `consume_tells_when_its_consumer_is_retired`: the last item is `Ended` with `NotFound`.
+    /// - `consume_given_up_midway_leaves_no_reader`: dropped before it has returned, it keeps nothing
+    ///   from who reads next, takes nothing that comes after a flush, and leaves the connection usable.
     /// - `consume_after_close_is_closed`.
     async fn consume(
         &self,

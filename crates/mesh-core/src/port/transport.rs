@@ -47,6 +47,10 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// - `publish_to_a_denied_subject_is_denied`: this very call fails; nothing is delivered, and
     ///   the connection stays usable. \[`Permissions`, else dialling with permissions is
     ///   `Unsupported`]
+    /// - `publish_denials_reach_their_own_calls`: of many at a time, among others that are allowed, each
+    ///   denied one fails with its own subject, and each allowed one arrives. \[`Permissions`]
+    /// - `publish_after_its_right_is_withdrawn_is_denied`: the next one, on the connection as it is;
+    ///   other subjects go on. \[`Permissions`, where the harness can change them]
     /// - `publish_with_a_broker_reply_is_denied`: a reply address below `$JS.ACK`, `_R_` or `$GR`
     ///   is refused. \[`Permissions`]
     /// - `publish_after_close_is_closed`.
@@ -70,10 +74,17 @@ pub trait Transport: Send + Sync + fmt::Debug {
     ///   \[`QueueGroups`]
     /// - `subscribe_group_passes_over_a_member_that_left`. \[`QueueGroups`]
     /// - `subscribe_to_a_denied_subject_is_denied`: this very call fails. \[`Permissions`]
+    /// - `subscribe_after_its_right_is_withdrawn_is_denied`: the next one; other filters go on.
+    ///   \[`Permissions`, where the harness can change them]
+    /// - `subscribe_ends_when_its_right_is_withdrawn`: an open one hears nothing more, and its last
+    ///   item is `Ended` with `Denied`; others of the connection go on.
+    ///   \[`Permissions`, where the harness can change them]
     /// - `subscribe_tells_a_slow_reader_what_it_lost`: a full buffer drops the newest, and the reader
     ///   is told how many; what it reads and what it is told add up to what was published.
     /// - `subscribe_isolates_a_slow_reader`: it delays and loses nothing for others.
     /// - `subscribe_ends_when_dropped`: after a flush nobody receives there. \[`ReceiverCheck`]
+    /// - `subscribe_given_up_midway_leaves_nobody`: dropped before it has returned, it leaves no
+    ///   subscription after a flush, and the connection usable. \[`ReceiverCheck`]
     /// - `subscribe_after_close_is_closed`.
     async fn subscribe(
         &self,
@@ -98,5 +109,6 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// - `close_releases_what_is_unsettled`: held deliveries go to another reader, and are counted
     ///   as released. \[`DurableConsumers`]
     /// - `close_twice_is_harmless`: the second answers an empty report.
+    /// - `close_by_two_at_once_adds_up`: both return, and their reports together say what there was.
     async fn close(&self, timeout: Duration) -> CloseReport;
 }

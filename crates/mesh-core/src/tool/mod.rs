@@ -32,6 +32,8 @@ pub mod codes {
     pub const PANICKED: &str = "MESH.HANDLER_PANICKED";
     /// The handler failed without a code of its own.
     pub const FAILED: &str = "MESH.HANDLER_FAILED";
+    /// The time that the caller gave was over before a handler could run: none has.
+    pub const TIMED_OUT: &str = "MESH.TIMED_OUT";
 }
 
 /// A tool that was reached and says no: a code for programs, a message for people, and perhaps

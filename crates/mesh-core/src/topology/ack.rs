@@ -109,10 +109,11 @@ impl AckPrefix {
     }
 
     /// An address of this consumer that belongs to no delivery: whoever may acknowledge may ask there
-    /// whether the consumer is.
+    /// whether the consumer is. Its number is the highest that the server reads, which no message reaches;
+    /// to 0 it gives no answer.
     #[must_use]
     pub fn of_no_delivery(&self) -> Subject {
-        Subject::from_checked(format!("{ACK}{}1.0.0.0.0", self.0))
+        Subject::from_checked(format!("{ACK}{}1.{}.0.0.0", self.0, i64::MAX))
     }
 
     /// What `address` says, if it is this consumer's, in either form.

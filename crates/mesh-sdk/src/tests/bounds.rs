@@ -13,7 +13,7 @@ async fn the_longest_time_to_publish_and_to_close_is_no_overflow() {
     let bed = Bed::new().await;
     bed.clock.advance(SECOND).await;
     let grants = ModuleGrants { emits: vec![event_name("sent")], ..ModuleGrants::default() };
-    let mail = bed.module("mail", &grants).publish_timeout(Duration::MAX).build();
+    let mail = bed.module("mail", &grants).publish_timeout(Duration::MAX).build().unwrap();
     mail.publish("sent", &()).await.unwrap();
     mail.close(Duration::MAX).await;
 }
@@ -47,7 +47,7 @@ async fn an_answer_over_the_limit_is_told_to_its_caller() {
         clock,
         broker,
     };
-    let (mail, audit) = (bed.mail(), bed.audit().build());
+    let (mail, audit) = (bed.mail(), bed.audit().build().unwrap());
     mail.handle("send", |call: ToolCall| async move {
         match call.decode::<String>()?.as_str() {
             "long" => Ok("x".repeat(5000)),
@@ -63,4 +63,37 @@ async fn an_answer_over_the_limit_is_told_to_its_caller() {
     let answer = audit.request::<_, _, String>(("mail", "send"), "fail").await;
     let Err(RequestError::Tool(failure)) = answer else { panic!("{answer:?}") };
     assert_eq!(failure.code, "LONG");
+}
+
+#[tokio::test]
+async fn any_number_of_handlers_can_be_asked_for() {
+    for handlers in [0, usize::MAX] {
+        let bed = Bed::new().await;
+        let (audit, notes) = (bed.audit().concurrency(handlers).build().unwrap(), Notes::default());
+        let seen = notes.clone();
+        audit
+            .subscribe("mail.sent", move |_| {
+                seen.write("seen");
+                async { Ok(()) }
+            })
+            .await
+            .unwrap();
+        bed.mail().publish("sent", &()).await.unwrap();
+        notes.wait(1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_recorded_again_and_again_takes_one_place() {
+    let clock = ManualClock::new();
+    let store = MemoryHandled::with_bounds(Arc::new(clock.clone()), 3, Duration::MAX);
+    for id in ["a", "b"] {
+        store.record(key(id)).await.unwrap();
+    }
+    for _ in 0..1000 {
+        clock.advance(Duration::from_millis(1)).await;
+        store.record(key("b")).await.unwrap();
+    }
+    assert!(store.places() <= 6, "{}", store.places());
+    assert_eq!(store.look_up(&key("a")).await, Ok(Handled::Yes));
 }

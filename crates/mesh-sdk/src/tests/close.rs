@@ -8,7 +8,7 @@ use crate::Closed;
 #[tokio::test]
 async fn close_lets_a_running_handler_finish() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let (seen, go) = (notes.clone(), Arc::new(Notify::new()));
     let wait = Arc::clone(&go);
     audit
@@ -38,9 +38,39 @@ async fn close_lets_a_running_handler_finish() {
 }
 
 #[tokio::test]
+async fn an_event_whose_handler_finishes_is_not_given_to_another_reader_meanwhile() {
+    let bed = Bed::new().await;
+    let (mail, notes, go) = (bed.mail(), Notes::default(), Arc::new(Notify::new()));
+    let reader = async |name: &'static str| {
+        let audit = bed.audit().build().unwrap();
+        let (seen, wait) = (notes.clone(), Arc::clone(&go));
+        let handler = move |_| {
+            seen.write(name);
+            let wait = Arc::clone(&wait);
+            async move {
+                wait.notified().await;
+                Ok(())
+            }
+        };
+        audit.subscribe("mail.sent", handler).await.unwrap();
+        audit
+    };
+    let first = reader("first").await;
+    mail.publish("sent", &()).await.unwrap();
+    notes.wait(1).await;
+    let _second = reader("second").await;
+    let closing = tokio::spawn(async move { first.close(60 * SECOND).await });
+    bed.clock.advance(50 * SECOND).await;
+    go.notify_one();
+    assert_eq!(closing.await.unwrap().finished, 1);
+    bed.clock.advance(50 * SECOND).await;
+    assert_eq!(notes.read(), ["first"]);
+}
+
+#[tokio::test]
 async fn close_gives_back_what_does_not_finish_in_time() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |_| {
@@ -57,7 +87,7 @@ async fn close_gives_back_what_does_not_finish_in_time() {
     let closed = closing.await.unwrap();
     assert_eq!((closed.finished, closed.released, closed.lost), (0, 1, 0));
 
-    let (other, seen) = (bed.audit().build(), notes.clone());
+    let (other, seen) = (bed.audit().build().unwrap(), notes.clone());
     other
         .subscribe("mail.sent", move |event| {
             seen.write(format!("again #{}", event.attempt));
@@ -84,7 +114,7 @@ async fn what_was_published_before_the_close_is_with_the_broker() {
 #[tokio::test]
 async fn a_closed_broker_says_so() {
     let bed = Bed::new().await;
-    let (mail, audit) = (bed.mail(), bed.audit().build());
+    let (mail, audit) = (bed.mail(), bed.audit().build().unwrap());
     mail.close(SECOND).await;
     audit.close(SECOND).await;
     let error = mail.publish("sent", &()).await.unwrap_err();
@@ -95,7 +125,7 @@ async fn a_closed_broker_says_so() {
 
 /// A handler that begins and never ends.
 async fn stuck(bed: &Bed) -> Broker {
-    let (audit, notes) = (bed.audit().build(), Notes::default());
+    let (audit, notes) = (bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |_| {
@@ -139,7 +169,7 @@ async fn a_close_whose_caller_went_away_is_finished_all_the_same() {
 #[tokio::test]
 async fn a_handler_may_close_its_own_broker() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let (own, seen) = (audit.clone(), notes.clone());
     audit
         .subscribe("mail.sent", move |_| {
@@ -163,7 +193,7 @@ async fn a_handler_may_close_its_own_broker() {
 #[tokio::test]
 async fn a_closed_broker_lets_go_of_its_handlers() {
     let bed = Bed::new().await;
-    let (audit, held) = (bed.audit().build(), Arc::new(()));
+    let (audit, held) = (bed.audit().build().unwrap(), Arc::new(()));
     let (own, kept) = (audit.clone(), Arc::clone(&held));
     audit
         .subscribe("mail.sent", move |_| {
@@ -181,7 +211,7 @@ async fn a_closed_broker_lets_go_of_its_handlers() {
 #[tokio::test]
 async fn a_closed_broker_takes_no_further_handler() {
     let bed = Bed::new().await;
-    let audit = bed.audit().build();
+    let audit = bed.audit().build().unwrap();
     audit.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap();
     audit.close(SECOND).await;
     let error = audit.subscribe("mail.lost", |_| async { Ok(()) }).await.unwrap_err();
@@ -198,7 +228,7 @@ async fn close_keeps_its_time_though_a_handler_never_gives_way() {
     let controller = broker.connect(controller(), Permissions::everything()).unwrap();
     controller.administration().unwrap().assert(&topology, DriftMode::Report).await.unwrap();
     let connect = |name| broker.connect(module("n1", name), Permissions::everything()).unwrap();
-    let audit = Broker::builder(connect("audit")).consumes([filter("mail.>")]).build();
+    let audit = Broker::builder(connect("audit")).consumes([filter("mail.>")]).build().unwrap();
     let (notes, over) = (Notes::default(), Arc::new(AtomicBool::new(false)));
     let (seen, until) = (notes.clone(), Arc::clone(&over));
     audit
@@ -211,7 +241,7 @@ async fn close_keeps_its_time_though_a_handler_never_gives_way() {
         })
         .await
         .unwrap();
-    Broker::builder(connect("mail")).build().publish("sent", &()).await.unwrap();
+    Broker::builder(connect("mail")).build().unwrap().publish("sent", &()).await.unwrap();
     notes.wait(1).await;
     let closed = tokio::time::timeout(5 * SECOND, audit.close(Duration::ZERO)).await;
     over.store(true, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use crate::{Emission, HandlerError, PublishError, SubscribeError};
 #[tokio::test]
 async fn an_event_reaches_its_handler_with_its_facts() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |event| {
@@ -38,7 +38,7 @@ async fn an_event_reaches_its_handler_with_its_facts() {
 #[tokio::test]
 async fn a_failed_event_is_tried_again_after_its_wait() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |event| {
@@ -66,7 +66,7 @@ async fn a_failed_event_is_tried_again_after_its_wait() {
 #[tokio::test]
 async fn the_last_failure_is_a_dead_letter_with_the_handlers_reason() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |event| {
@@ -93,7 +93,7 @@ async fn the_last_failure_is_a_dead_letter_with_the_handlers_reason() {
 #[tokio::test]
 async fn a_rejected_event_is_a_dead_letter_at_once() {
     let bed = Bed::new().await;
-    let (mail, audit) = (bed.mail(), bed.audit().build());
+    let (mail, audit) = (bed.mail(), bed.audit().build().unwrap());
     audit
         .subscribe("mail.sent", |event| async move {
             let _: u64 = event.decode()?;
@@ -110,7 +110,7 @@ async fn a_rejected_event_is_a_dead_letter_at_once() {
 #[tokio::test]
 async fn a_panic_in_a_handler_is_a_failure_and_the_module_lives() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |event| {
@@ -133,7 +133,7 @@ async fn a_panic_in_a_handler_is_a_failure_and_the_module_lives() {
 #[tokio::test]
 async fn of_two_handlers_only_the_one_that_failed_runs_again() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     for pattern in ["mail.sent", "mail.*"] {
         let seen = notes.clone();
         audit
@@ -158,7 +158,7 @@ async fn of_two_handlers_only_the_one_that_failed_runs_again() {
 #[tokio::test]
 async fn what_a_handler_publishes_names_its_cause() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let (seen, again) = (notes.clone(), mail.clone());
     audit
         .subscribe("mail.>", move |event| {
@@ -182,7 +182,7 @@ async fn what_a_handler_publishes_names_its_cause() {
 #[tokio::test]
 async fn a_delivery_waits_for_the_handler_that_is_not_there_yet() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     audit.subscribe("mail.lost", |_| async { Ok(()) }).await.unwrap();
     mail.publish("sent", &()).await.unwrap();
     // Held for longer than a claim lasts, and reported on meanwhile, so no try is lost.
@@ -204,12 +204,12 @@ async fn a_delivery_waits_for_the_handler_that_is_not_there_yet() {
 #[tokio::test]
 async fn a_pattern_that_the_manifest_does_not_cover_is_refused_before_any_traffic() {
     let bed = Bed::new().await;
-    let audit = bed.audit().build();
+    let audit = bed.audit().build().unwrap();
     let error = audit.subscribe("vault.>", |_| async { Ok(()) }).await.unwrap_err();
     assert!(matches!(error, SubscribeError::NotConsumed { .. }), "{error}");
     let error = audit.subscribe("mail..x", |_| async { Ok(()) }).await.unwrap_err();
     assert!(matches!(error, SubscribeError::Pattern(_)), "{error}");
-    let mute = bed.audit().consumes(no_filters()).build();
+    let mute = bed.audit().consumes(no_filters()).build().unwrap();
     let error = mute.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap_err();
     assert!(matches!(error, SubscribeError::NotConsumed { .. }), "{error}");
 }
@@ -227,7 +227,7 @@ async fn what_can_not_be_published_says_why_and_stores_nothing() {
     let large = mail.publish("sent", &"x".repeat(2 * 1024 * 1024)).await.unwrap_err();
     assert!(large.to_string().contains("too large"), "{large}");
     let person = bed.connect(mesh_testkit::fixtures::person("ann"), Permissions::everything());
-    let person = person.build().publish("sent", &()).await.unwrap_err();
+    let person = person.build().unwrap().publish("sent", &()).await.unwrap_err();
     assert!(matches!(person, PublishError::NotAModule(_)), "{person}");
     let administration = bed.controller.administration().unwrap();
     assert_eq!(administration.inspect(StreamName::Events).await.unwrap().unwrap().messages, 0);
@@ -236,7 +236,7 @@ async fn what_can_not_be_published_says_why_and_stores_nothing() {
 #[tokio::test]
 async fn a_schema_and_a_cause_can_be_given() {
     let bed = Bed::new().await;
-    let (mail, audit, notes) = (bed.mail(), bed.audit().build(), Notes::default());
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |event| {
@@ -265,7 +265,7 @@ async fn a_connection_that_will_not_come_back_is_not_tried_again() {
 #[tokio::test]
 async fn a_subscription_whose_consumer_was_retired_is_no_success() {
     let bed = Bed::new().await;
-    let audit = bed.audit().build();
+    let audit = bed.audit().build().unwrap();
     audit.subscribe("mail.sent", |_| async { Ok(()) }).await.unwrap();
     let consumer = mesh_testkit::fixtures::consumer(StreamName::Events, "n1_audit");
     assert!(bed.controller.administration().unwrap().retire(&consumer).await.unwrap());

@@ -1,9 +1,15 @@
 mod bounds;
 mod close;
+mod deadlines;
 mod events;
+mod fake;
+mod health;
+mod once;
 mod retries;
+mod time_left;
 mod tools;
 mod verify;
+mod waits;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +63,7 @@ impl Bed {
             tools: vec![tool_name("send")],
             ..ModuleGrants::default()
         };
-        self.module("mail", &grants).build()
+        self.module("mail", &grants).build().unwrap()
     }
 
     fn audit(&self) -> BrokerBuilder {
@@ -70,6 +76,12 @@ impl Bed {
             ..ModuleGrants::default()
         };
         self.module("audit", &grants).consumes([filter("mail.>")])
+    }
+
+    /// A connection of a module that may do everything, to be made worse.
+    fn fake(&self, name: &str) -> fake::Fake {
+        let everything = Permissions::everything();
+        fake::Fake::over(self.broker.connect(module("n1", name), everything).unwrap())
     }
 
     fn module(&self, name: &str, grants: &ModuleGrants) -> BrokerBuilder {
@@ -106,7 +118,7 @@ impl Bed {
 }
 
 /// What handlers did, to be waited for.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 struct Notes(Arc<(Mutex<Vec<String>>, Notify)>);
 
 impl Notes {
@@ -119,16 +131,22 @@ impl Notes {
         self.0.0.lock().clone()
     }
 
-    /// Returns when there are at least `count`.
+    /// Returns when there are at least `count`; fails where they don't come.
     async fn wait(&self, count: usize) -> Vec<String> {
-        loop {
-            let written = self.0.1.notified();
-            tokio::pin!(written);
-            written.as_mut().enable();
-            if self.read().len() >= count {
-                return self.read();
+        let written = async {
+            loop {
+                let written = self.0.1.notified();
+                tokio::pin!(written);
+                written.as_mut().enable();
+                if self.read().len() >= count {
+                    return self.read();
+                }
+                written.await;
             }
-            written.await;
+        };
+        match tokio::time::timeout(Duration::from_secs(30), written).await {
+            Ok(notes) => notes,
+            Err(_) => panic!("{count} were to come, and these are there: {:?}", self.read()),
         }
     }
 }

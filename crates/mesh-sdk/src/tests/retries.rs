@@ -72,7 +72,7 @@ async fn publish(steps: impl IntoIterator<Item = Step>) -> Tried {
         steps: Mutex::new(steps),
         ids: Mutex::default(),
     });
-    let mail = Broker::builder(connection.with_streams(flaky.clone())).build();
+    let mail = Broker::builder(connection.with_streams(flaky.clone())).build().unwrap();
     let publishing = tokio::spawn(async move { mail.publish("sent", &()).await });
     bed.clock.advance(10 * SECOND).await;
     assert!(publishing.is_finished(), "its time is over");

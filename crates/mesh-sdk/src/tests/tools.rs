@@ -37,7 +37,7 @@ async fn ask(audit: &Broker, what: &str) -> Result<Value, RequestError> {
 async fn a_tool_answers_and_knows_who_asks_and_how_long_they_wait() {
     let bed = Bed::new().await;
     let (_mail, notes) = serving(&bed).await;
-    let answer = ask(&bed.audit().build(), "it").await.unwrap();
+    let answer = ask(&bed.audit().build().unwrap(), "it").await.unwrap();
     assert_eq!(answer, json!({"done": {"do": "it"}}));
     assert_eq!(notes.read(), [r#"Some("module audit on n1") Some(30s)"#]);
 }
@@ -46,7 +46,7 @@ async fn a_tool_answers_and_knows_who_asks_and_how_long_they_wait() {
 async fn a_failing_tool_a_panic_and_a_bad_input_are_answers() {
     let bed = Bed::new().await;
     let (_mail, _notes) = serving(&bed).await;
-    let audit = bed.audit().build();
+    let audit = bed.audit().build().unwrap();
     let code = |answer: Result<Value, RequestError>| match answer {
         Err(RequestError::Tool(failure)) => failure.code,
         other => panic!("{other:?}"),
@@ -67,7 +67,7 @@ async fn a_failing_tool_a_panic_and_a_bad_input_are_answers() {
 async fn denied_unavailable_timed_out_and_too_large_are_four_errors() {
     let bed = Bed::new().await;
     let (_mail, _notes) = serving(&bed).await;
-    let audit = bed.audit().build();
+    let audit = bed.audit().build().unwrap();
     let denied: Result<Value, _> = audit.request(("mail", "delete"), &()).await;
     assert!(matches!(denied, Err(RequestError::Denied(_))), "{denied:?}");
     let away: Result<Value, _> = audit.request(("vault", "open"), &()).await;
@@ -104,7 +104,7 @@ async fn a_call_without_a_reply_address_of_the_mesh_never_reaches_the_handler() 
         };
         transport.publish(message, PublishOptions::default()).await.unwrap();
     }
-    ask(&bed.audit().build(), "it").await.unwrap();
+    ask(&bed.audit().build().unwrap(), "it").await.unwrap();
     assert_eq!(notes.read().len(), 1, "only the proper call");
 }
 
@@ -112,7 +112,8 @@ async fn a_call_without_a_reply_address_of_the_mesh_never_reaches_the_handler() 
 async fn an_answer_of_another_shape_is_an_error_and_not_a_panic() {
     let bed = Bed::new().await;
     let (_mail, _notes) = serving(&bed).await;
-    let answer: Result<u64, _> = bed.audit().build().request(("mail", "send"), &json!({})).await;
+    let answer: Result<u64, _> =
+        bed.audit().build().unwrap().request(("mail", "send"), &json!({})).await;
     assert!(matches!(answer, Err(RequestError::OutputShape(_))), "{answer:?}");
 }
 
@@ -126,7 +127,7 @@ async fn a_tool_that_the_manifest_does_not_have_is_denied() {
 #[tokio::test]
 async fn a_panic_before_a_handler_gives_its_future_is_an_answer() {
     let bed = Bed::new().await;
-    let (mail, audit) = (bed.mail(), bed.audit().build());
+    let (mail, audit) = (bed.mail(), bed.audit().build().unwrap());
     mail.handle("send", |call: ToolCall| {
         let input: Value = call.decode().unwrap();
         assert!(input["do"] != "panic", "as asked");
@@ -146,7 +147,7 @@ async fn a_second_handler_of_one_tool_is_refused_and_the_first_goes_on() {
     let (mail, _notes) = serving(&bed).await;
     let again = mail.handle("send", |_| async { Ok(1) }).await.unwrap_err();
     assert!(matches!(again, crate::HandleError::AlreadyServed { .. }), "{again}");
-    let answer = ask(&bed.audit().build(), "it").await.unwrap();
+    let answer = ask(&bed.audit().build().unwrap(), "it").await.unwrap();
     assert_eq!(answer, json!({"done": {"do": "it"}}));
     for _ in 0..2 {
         let denied = mail.handle("steal", |_| async { Ok(()) }).await.unwrap_err();

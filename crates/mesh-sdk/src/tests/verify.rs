@@ -5,7 +5,7 @@ use mesh_core::dead_letter::DeadReason;
 use super::*;
 
 async fn audit(bed: &Bed) -> (Broker, Notes) {
-    let (audit, notes) = (bed.audit().build(), Notes::default());
+    let (audit, notes) = (bed.audit().build().unwrap(), Notes::default());
     let seen = notes.clone();
     audit
         .subscribe("mail.sent", move |event| {
@@ -56,7 +56,8 @@ async fn an_event_that_comes_again_is_handled_once() {
 #[tokio::test]
 async fn of_two_copies_in_hand_at_a_time_one_is_handled() {
     let bed = Bed::new().await;
-    let (audit, notes, go) = (bed.audit().build(), Notes::default(), Arc::new(Notify::new()));
+    let (audit, notes, go) =
+        (bed.audit().build().unwrap(), Notes::default(), Arc::new(Notify::new()));
     let (seen, wait) = (notes.clone(), Arc::clone(&go));
     audit
         .subscribe("mail.sent", move |event| {

@@ -1,9 +1,9 @@
-use mesh_core::port::{CloseReport, Reason};
+use mesh_core::port::{Capability, CloseReport, Connection, Reason};
 
 use super::desk::{Desk, events_of};
 use crate::fixtures::message;
 use crate::suite::scene::{closed, text};
-use crate::suite::{Case, Stage, Verdict, case, ensure, ensure_eq};
+use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure, ensure_eq};
 
 pub(super) const CASES: &[Case] = &[
     case!(flush_proves_what_was_sent),
@@ -13,6 +13,7 @@ pub(super) const CASES: &[Case] = &[
     case!(close_ends_its_subscriptions),
     case!(close_releases_what_is_unsettled, DurableConsumers),
     case!(close_twice_is_harmless),
+    case!(close_by_two_at_once_adds_up),
 ];
 
 async fn flush_proves_what_was_sent(stage: &Stage<'_>) -> Verdict {
@@ -113,4 +114,45 @@ async fn close_twice_is_harmless(stage: &Stage<'_>) -> Verdict {
     let again = scene.close(&shop).await?;
     ensure_eq!(again, CloseReport::default(), "the second report");
     scene.flush(&mail).await
+}
+
+/// Two close it at once: what they say together.
+async fn both(scene: &Scene, connection: &Connection) -> Result<CloseReport, Failure> {
+    let (one, other) = tokio::join!(scene.close(connection), scene.close(connection));
+    let (one, other) = (one?, other?);
+    Ok(CloseReport {
+        finished: one.finished + other.finished,
+        released: one.released + other.released,
+        lost: one.lost + other.lost,
+    })
+}
+
+async fn close_by_two_at_once_adds_up(stage: &Stage<'_>) -> Verdict {
+    const SENT: u64 = 50;
+    let scene = stage.live().await?;
+    let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
+    let mut subscription = scene.subscribe(&mail, "test.a").await?;
+    scene.publish_numbers(&shop, "test.a", SENT).await?;
+    let report = both(&scene, &shop).await?;
+    ensure_eq!(report.lost, 0, "lost by both");
+    ensure!(report.finished <= SENT, "{} of {SENT} finished", report.finished);
+    ensure_eq!(report.released, 0, "released by both");
+    scene.hear_numbers(&mut subscription, SENT).await?;
+    if stage.has(Capability::DurableConsumers) {
+        readers_close_at_once(stage).await?;
+    }
+    Ok(())
+}
+
+async fn readers_close_at_once(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::patient(stage).await?;
+    desk.append_all(&["1", "2"]).await?;
+    let (first, mut reading) = desk.reader("mail").await?;
+    let held = [desk.scene.hear(&mut reading).await?, desk.scene.hear(&mut reading).await?];
+    let report = both(&desk.scene, &first).await?;
+    ensure_eq!(report.released, 2, "released by both");
+    let (_second, mut reading) = desk.reader("mail").await?;
+    desk.expect_all(&mut reading, &["1", "2"]).await?;
+    drop(held);
+    Ok(())
 }

@@ -125,7 +125,7 @@ impl Desk {
     }
 
     /// Nothing more is among the dead letters than what is appended there now.
-    async fn expect_no_more_dead(&self, reading: &mut Deliveries) -> Verdict {
+    pub(super) async fn expect_no_more_dead(&self, reading: &mut Deliveries) -> Verdict {
         let controller = self.scene.controller().await?;
         let sentinel = message("mesh.events.dead", "sentinel");
         self.scene.append(&controller, sentinel).await?;

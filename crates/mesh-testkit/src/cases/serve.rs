@@ -19,6 +19,7 @@ pub(super) const CASES: &[Case] = &[
     case!(serve_refuses_a_foreign_reply_address, ScopedReplies),
     case!(serve_refuses_an_ask_or_a_grant_from_anothers_inbox, ScopedReplies),
     case!(serve_names_the_caller_where_it_is_proven),
+    case!(serve_says_when_a_call_arrived),
     case!(serve_answer_over_the_limit_is_too_large),
     case!(serve_to_a_denied_subject_is_denied, Permissions),
     case!(serve_ends_when_dropped),
@@ -187,6 +188,26 @@ async fn serve_names_the_caller_where_it_is_proven(stage: &Stage<'_>) -> Verdict
     for caller in callers.into_iter().flatten() {
         ensure_eq!(caller, truth, "caller");
     }
+    Ok(())
+}
+
+async fn serve_says_when_a_call_arrived(stage: &Stage<'_>) -> Verdict {
+    let mut counter = Counter::open(stage).await?;
+    let (scene, clock) = (&counter.scene, counter.mail.clock());
+    let before = clock.monotonic();
+    let reply = subject(&format!("_INBOX.crm.n1.mail.{RANDOM}"));
+    scene.publish(&counter.crm, call("1").with_reply(reply)).await?;
+    // The broker has it after the first, and it is at the other end after the second.
+    scene.flush(&counter.crm).await?;
+    scene.flush(&counter.mail).await?;
+    let there = clock.monotonic();
+    scene.pass(scene.span).await;
+    let call = scene.hear(&mut counter.calls).await?;
+    let Some(arrived) = call.arrived() else {
+        return Err(Failure::new("it does not say when"));
+    };
+    ensure!(arrived >= before, "it arrived at {arrived:?}, and was sent at {before:?}");
+    ensure!(arrived <= there, "it was there at {there:?}, and is counted from {arrived:?}");
     Ok(())
 }
 

@@ -54,7 +54,8 @@ impl Certificate {
     }
 
     /// This very certificate with a key that is not its own: all that an impostor can show who copied
-    /// the certificate. A real server refuses to start with it.
+    /// the certificate. A real server refuses to start with it; [`FakeNats`](super::nats::FakeNats)
+    /// does not.
     ///
     /// # Errors
     /// [`ServerError::Certificate`], if the machine gives no randomness.

@@ -16,6 +16,10 @@ pub enum ServerError {
     #[error("the server refuses the configuration: {0}")]
     Refused(String),
 
+    /// The server answers `-ERR`: the reason.
+    #[error("the server answers: {0}")]
+    Answer(String),
+
     /// The server is in a state in which this can't be asked: stopped, or running already.
     #[error("{0}")]
     State(&'static str),

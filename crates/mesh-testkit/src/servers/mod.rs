@@ -6,6 +6,9 @@ mod http;
 pub mod nats;
 mod port;
 mod process;
+mod proxy;
+mod tls;
 
 pub use certificate::{Certificate, Validity};
 pub use error::ServerError;
+pub use proxy::{Direction, Proxy, Traffic};

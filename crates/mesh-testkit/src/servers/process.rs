@@ -86,8 +86,8 @@ impl Guarded {
         let killed = self.program.kill();
         self.program.wait()?;
         if let Some(mut word) = self.watchdog.stdin.take() {
-            // Told only now, so that no moment is without it.
-            word.write_all(b"done\n")?;
+            // Told only now, so that no moment is without it. It may have been killed, too.
+            let _ = word.write_all(b"done\n");
         }
         self.watchdog.wait()?;
         killed

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use mesh_core::port::Capability;
 
-use super::{Failure, Stage};
+use super::{Failure, Hook, Stage};
 
 pub(crate) type Verdict = Result<(), Failure>;
 pub(crate) type Run =
@@ -18,6 +18,8 @@ pub struct Case {
     pub(crate) port: Option<Capability>,
     /// The capability of the case itself.
     pub(crate) needs: Option<Capability>,
+    /// What its harness must be able to do.
+    pub(crate) hook: Option<Hook>,
     pub(crate) run: Run,
     /// What holds where the last of these is not declared.
     pub(crate) otherwise: Option<Run>,
@@ -42,6 +44,12 @@ impl Case {
         self.port
     }
 
+    /// What its harness must be able to do beyond starting a broker.
+    #[must_use]
+    pub fn hook(&self) -> Option<Hook> {
+        self.hook
+    }
+
     /// Whether it also proves what holds where its capability is not declared.
     #[must_use]
     pub fn has_otherwise(&self) -> bool {
@@ -58,13 +66,15 @@ impl fmt::Debug for Case {
     }
 }
 
-/// A case named like its function: `case!(f)`, `case!(f, Capability)`, `case!(f, Capability, else g)`.
+/// A case named like its function: `case!(f)`, `case!(f, Capability)`, `case!(f, Capability, else g)`,
+/// `case!(f, Capability, by Hook)`.
 macro_rules! case {
     ($run:ident) => {
         $crate::suite::Case {
             name: stringify!($run),
             port: None,
             needs: None,
+            hook: None,
             run: |stage| Box::pin($run(stage)),
             otherwise: None,
         }
@@ -77,6 +87,9 @@ macro_rules! case {
             otherwise: Some(|stage| Box::pin($otherwise(stage))),
             ..case!($run, $needs)
         }
+    };
+    ($run:ident, $needs:ident, by $hook:ident) => {
+        $crate::suite::Case { hook: Some($crate::suite::Hook::$hook), ..case!($run, $needs) }
     };
     ($run:ident, else $otherwise:ident) => {
         $crate::suite::Case { otherwise: Some(|stage| Box::pin($otherwise(stage))), ..case!($run) }

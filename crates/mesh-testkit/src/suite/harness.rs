@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,27 @@ use mesh_core::topology::Topology;
 
 /// Why a bed could not be started.
 pub type StartError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a hook did not do what it was asked for.
+pub type HookError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Something that some cases need done to a running broker, and that not every harness can do. A case
+/// whose hook is not offered is shown as skipped, with the reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hook {
+    /// [`Bed::set_permissions`].
+    SetPermissions,
+}
+
+/// What such a case is skipped for.
+impl fmt::Display for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SetPermissions => "the harness can't change permissions",
+        })
+    }
+}
 
 /// What an adapter's author writes for the suite: how to get a broker.
 #[async_trait]
@@ -23,6 +45,11 @@ pub trait Harness: Send + Sync {
     /// # Errors
     /// Whatever kept it from starting; the case fails with it.
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError>;
+
+    /// Whether its beds have this hook. None unless told.
+    fn offers(&self, _hook: Hook) -> bool {
+        false
+    }
 
     /// The span that cases use for `ack_wait`, delays and time-outs. Where time can be moved it
     /// costs nothing; where it can't, choose one that a busy machine keeps and a person waits for.
@@ -58,6 +85,19 @@ pub trait Bed: Send + Sync {
     /// Returns when the broker's time has grown by `span`: moves its clock, or really waits.
     async fn pass(&self, span: Duration) {
         tokio::time::sleep(span).await;
+    }
+
+    /// Replaces the permissions of `principal`, whose connections stay: from when this returns, the
+    /// new ones hold for them. Only where the harness [offers](Harness::offers) it.
+    ///
+    /// # Errors
+    /// Whatever kept them from being replaced; the case fails with it.
+    async fn set_permissions(
+        &self,
+        _principal: &Principal,
+        _permissions: &Permissions,
+    ) -> Result<(), HookError> {
+        Err(Hook::SetPermissions.to_string().into())
     }
 
     /// Stops it.

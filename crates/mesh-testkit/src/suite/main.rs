@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use super::run::missing;
+use super::run::plan;
 use super::{Case, Harness, Outcome, cases, run_case};
 
 /// The `main` of a test binary with `harness = false`: each case of each harness is a test of its
@@ -19,10 +19,9 @@ pub fn main(harnesses: Vec<(&'static str, Arc<dyn Harness>)>) -> ExitCode {
 
 fn trial(name: &str, harness: Arc<dyn Harness>, case: Case) -> Trial {
     let mut name = format!("{name}::{}", case.name());
-    let absent = missing(&*harness, &case);
-    let skipped = absent.filter(|(_, applies)| !applies || case.otherwise.is_none());
-    if let Some((capability, _)) = skipped {
-        name = format!("{name} ({capability:?} is not declared)");
+    let skipped = plan(&*harness, &case).err();
+    if let Some(outcome) = &skipped {
+        name = format!("{name} ({outcome})");
     }
     let test = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -11,7 +11,7 @@ mod stage;
 
 pub use case::Case;
 pub use failure::Failure;
-pub use harness::{Bed, Harness, StartError};
+pub use harness::{Bed, Harness, Hook, HookError, StartError};
 pub use main::main;
 pub use report::{Outcome, Report};
 pub use run::{cases, run, run_case};

@@ -2,6 +2,8 @@ use std::fmt;
 
 use mesh_core::port::Capability;
 
+use super::Hook;
+
 /// How one case came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a report has these rows and no others")]
@@ -12,6 +14,8 @@ pub enum Outcome {
     Refused(Capability),
     /// The capability is not declared, so the bullet does not apply.
     Skipped(Capability),
+    /// The harness can't do what the case needs done.
+    Untried(Hook),
     /// The bullet does not hold, and why.
     Failed(String),
 }
@@ -24,6 +28,7 @@ impl fmt::Display for Outcome {
                 write!(f, "passed: without {capability:?} it is refused")
             }
             Self::Skipped(capability) => write!(f, "skipped: {capability:?} is not declared"),
+            Self::Untried(hook) => write!(f, "skipped: {hook}"),
             Self::Failed(why) => write!(f, "FAILED: {why}"),
         }
     }
@@ -79,7 +84,7 @@ impl fmt::Display for Report {
             let kind = match outcome {
                 Outcome::Passed => 0,
                 Outcome::Refused(_) => 1,
-                Outcome::Skipped(_) => 2,
+                Outcome::Skipped(_) | Outcome::Untried(_) => 2,
                 Outcome::Failed(_) => 3,
             };
             counts[kind] += 1;

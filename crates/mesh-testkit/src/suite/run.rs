@@ -3,6 +3,7 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 use mesh_core::port::Capability;
 
+use super::case::Run;
 use super::{Case, Harness, Outcome, Report, Stage};
 
 /// Runs every case, one after another.
@@ -21,12 +22,9 @@ pub fn cases() -> impl Iterator<Item = Case> {
 
 /// Runs one case, within the harness's deadline.
 pub async fn run_case(harness: &dyn Harness, case: &Case) -> Outcome {
-    let (run, kept) = match missing(harness, case) {
-        None => (case.run, Outcome::Passed),
-        Some((capability, applies)) => match case.otherwise.filter(|_| applies) {
-            Some(otherwise) => (otherwise, Outcome::Refused(capability)),
-            None => return Outcome::Skipped(capability),
-        },
+    let (run, kept) = match plan(harness, case) {
+        Ok(planned) => planned,
+        Err(skipped) => return skipped,
     };
     let stage = Stage::new(harness);
     // A transport that panics fails its case, not the suite.
@@ -41,9 +39,23 @@ pub async fn run_case(harness: &dyn Harness, case: &Case) -> Outcome {
     outcome
 }
 
+/// What of `case` is run, and what it is called when it holds; or what it is called if nothing is.
+pub(crate) fn plan(harness: &dyn Harness, case: &Case) -> Result<(Run, Outcome), Outcome> {
+    match missing(harness, case) {
+        Some((capability, applies)) => match case.otherwise.filter(|_| applies) {
+            Some(otherwise) => Ok((otherwise, Outcome::Refused(capability))),
+            None => Err(Outcome::Skipped(capability)),
+        },
+        None => match case.hook.filter(|hook| !harness.offers(*hook)) {
+            Some(hook) => Err(Outcome::Untried(hook)),
+            None => Ok((case.run, Outcome::Passed)),
+        },
+    }
+}
+
 /// The capability that `case` lacks, and whether its other half applies: without its port, only
 /// the one case that proves the whole port's absence does.
-pub(crate) fn missing(harness: &dyn Harness, case: &Case) -> Option<(Capability, bool)> {
+fn missing(harness: &dyn Harness, case: &Case) -> Option<(Capability, bool)> {
     let promised = harness.promised();
     let lacks = |capability: &Capability| !promised.contains(capability);
     let port = case.port.filter(lacks).map(|port| (port, case.needs.is_none()));

@@ -67,6 +67,17 @@ impl Scene {
         self.soon("a connection", dialling).await
     }
 
+    /// Replaces the permissions of who is connected.
+    pub(crate) async fn set_permissions(
+        &self,
+        principal: &Principal,
+        permissions: &Permissions,
+    ) -> Result<(), Failure> {
+        let changing = self.bed.set_permissions(principal, permissions);
+        let changed = self.soon("other permissions", changing).await?;
+        changed.map_err(|error| Failure::new(format!("permissions stay as they are: {error}")))
+    }
+
     /// What `future` gives, if it does so in time.
     pub(crate) async fn soon<F: Future + Send>(
         &self,

@@ -3,5 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod certificate;
+mod nats_cluster;
 mod nats_config;
+mod nats_fake;
 mod nats_life;
+mod nats_raw;
+mod proxy;

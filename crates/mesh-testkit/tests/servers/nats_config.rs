@@ -14,6 +14,7 @@ async fn greeting(server: &NatsServer) -> String {
 #[tokio::test]
 async fn a_plain_server_serves_and_tells_of_itself() {
     let server = NatsServer::launch(NatsConfig::new().max_payload(4096)).await.unwrap();
+    assert_eq!(server.connz().await.unwrap()["num_connections"], 0);
     assert!(greeting(&server).await.contains("\"max_payload\":4096"));
     assert_eq!(server.url(), format!("nats://{}", server.address()));
     assert_eq!(
@@ -22,7 +23,6 @@ async fn a_plain_server_serves_and_tells_of_itself() {
     );
     assert_eq!(server.fingerprint(), None);
     assert_eq!(server.varz().await.unwrap()["port"], server.address().port());
-    assert_eq!(server.connz().await.unwrap()["num_connections"], 0);
     assert!(server.subsz().await.unwrap()["num_subscriptions"].is_u64());
     assert!(server.jsz().await.unwrap()["disabled"].as_bool().unwrap());
     assert!(server.monitor("/nothing").await.is_err());
@@ -93,6 +93,11 @@ async fn a_server_that_does_not_come_up_is_reported_with_its_log() {
     let failed = NatsServer::launch(NatsConfig::composed(compose)).await.unwrap_err();
     assert!(matches!(failed, ServerError::Failed { .. }), "{failed}");
     assert!(format!("{failed:?}").contains("address already in use"), "{failed:?}");
+
+    let compose =
+        |place: &Place| format!("listen: \"localhost:-1\"\nhttp: \"{}\"\n", place.monitoring);
+    let failed = NatsServer::launch(NatsConfig::composed(compose)).await.unwrap_err();
+    assert!(failed.to_string().contains("listens at localhost"), "{failed}");
 }
 
 #[tokio::test]

@@ -100,7 +100,9 @@ async fn another_configuration_can_be_given_for_the_next_start() {
 
 #[tokio::test]
 async fn a_paused_server_answers_when_it_goes_on() {
-    let server = NatsServer::launch(NatsConfig::new()).await.unwrap();
+    // As a task: what others write may need it to be one.
+    let launched = tokio::spawn(NatsServer::launch(NatsConfig::new())).await.unwrap();
+    let server = launched.unwrap();
     let mut stream = connected(&server).await;
     server.pause().unwrap();
     stream.write_all(b"PING\r\n").await.unwrap();

@@ -62,5 +62,7 @@ fn each_case_needs_what_its_bullet_says() {
         let needs = case.needs().or(case.port().filter(|_| Case::has_otherwise(&case)));
         let needed = needs.map(|needs| (format!("{needs:?}"), case.has_otherwise()));
         assert_eq!(said, needed, "{}", case.name());
+        let hooked = bullets[case.name()].contains("where the harness can change");
+        assert_eq!(hooked, case.hook().is_some(), "{}", case.name());
     }
 }

@@ -1,5 +1,5 @@
 use mesh_core::port::Capability;
-use mesh_testkit::suite::{self, Outcome};
+use mesh_testkit::suite::{self, Hook, Outcome};
 
 use crate::reference::Reference;
 
@@ -38,4 +38,18 @@ async fn a_broker_that_declares_less_passes_and_each_skipped_case_is_named() {
         let named = |(_, outcome): &(_, Outcome)| named.contains(outcome);
         assert!(report.rows().iter().any(named), "{capability:?}\n{report}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_harness_without_a_hook_skips_what_needs_it_and_says_so() {
+    let report = suite::run(&Reference::honest().without_hooks()).await;
+    report.assert();
+    let hooked: Vec<_> = suite::cases().filter(|case| case.hook().is_some()).collect();
+    assert!(!hooked.is_empty());
+    for case in hooked {
+        let outcome = report.outcome(case.name());
+        assert_eq!(outcome, Some(&Outcome::Untried(Hook::SetPermissions)), "{}", case.name());
+    }
+    let skipped = "skipped: the harness can't change permissions";
+    assert!(report.to_string().contains(skipped), "{report}");
 }

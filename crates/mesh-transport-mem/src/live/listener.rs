@@ -1,8 +1,9 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
-use mesh_core::port::QueueGroup;
+use mesh_core::port::{Clock, QueueGroup};
 use mesh_core::subject::Filter;
 
 use super::queue::{End, Offer, Queue};
@@ -26,20 +27,21 @@ pub(crate) enum Sink {
     /// For a subscription.
     Messages(Queue<Message>),
     /// For a server of calls.
-    Calls(Queue<Asked>),
+    Calls(Queue<Asked>, Arc<dyn Clock>),
 }
 
-/// A call, with who made it.
+/// A call, with who made it and when it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) message: Message,
     /// Nothing where the broker speaks in nobody's name.
     pub(crate) caller: Option<Arc<Principal>>,
+    pub(crate) at: Duration,
 }
 
 impl Asked {
-    fn new(message: Message, caller: Option<&Arc<Principal>>) -> Self {
-        Self { message, caller: caller.cloned() }
+    fn new(message: Message, caller: Option<&Arc<Principal>>, clock: &dyn Clock) -> Self {
+        Self { message, caller: caller.cloned(), at: clock.monotonic() }
     }
 }
 
@@ -52,7 +54,7 @@ impl Listener {
     ) -> Offer<Message> {
         match &self.sink {
             Sink::Messages(queue) => queue.offer(message),
-            Sink::Calls(queue) => match queue.offer(Asked::new(message, caller)) {
+            Sink::Calls(queue, clock) => match queue.offer(Asked::new(message, caller, &**clock)) {
                 Offer::Taken => Offer::Taken,
                 Offer::Full(asked, fullness) => Offer::Full(asked.message, fullness),
                 Offer::Gone(asked) => Offer::Gone(asked.message),
@@ -64,14 +66,16 @@ impl Listener {
     pub(super) fn insist(&self, message: Message, caller: Option<&Arc<Principal>>, in_vain: bool) {
         match &self.sink {
             Sink::Messages(queue) => queue.insist(message, in_vain),
-            Sink::Calls(queue) => queue.insist(Asked::new(message, caller), in_vain),
+            Sink::Calls(queue, clock) => {
+                queue.insist(Asked::new(message, caller, &**clock), in_vain);
+            }
         }
     }
 
     pub(crate) fn end(&self, end: End) {
         match &self.sink {
             Sink::Messages(queue) => queue.end(end),
-            Sink::Calls(queue) => queue.end(end),
+            Sink::Calls(queue, _) => queue.end(end),
         }
     }
 
@@ -79,7 +83,7 @@ impl Listener {
     pub(crate) fn unread_calls(&self) -> Vec<Asked> {
         match &self.sink {
             Sink::Messages(_) => Vec::new(),
-            Sink::Calls(queue) => queue.drain(),
+            Sink::Calls(queue, _) => queue.drain(),
         }
     }
 

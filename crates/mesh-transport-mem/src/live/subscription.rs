@@ -54,7 +54,7 @@ impl Arrival for Message {
     fn queue(sink: &Sink) -> Option<&Queue<Self>> {
         match sink {
             Sink::Messages(queue) => Some(queue),
-            Sink::Calls(_) => None,
+            Sink::Calls(..) => None,
         }
     }
 }
@@ -63,7 +63,7 @@ impl Arrival for Asked {
     fn queue(sink: &Sink) -> Option<&Queue<Self>> {
         match sink {
             Sink::Messages(_) => None,
-            Sink::Calls(queue) => Some(queue),
+            Sink::Calls(queue, _) => Some(queue),
         }
     }
 }

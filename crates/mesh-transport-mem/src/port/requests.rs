@@ -41,7 +41,7 @@ impl Requests for Port {
         self.check(&message, operation)?;
         let reply = link.inbox.reply(&responder, broker.random());
         link.access.hear_reply(&reply)?;
-        let mut question = broker.pending.ask(link.id, reply.clone());
+        let mut question = broker.pending.ask(link.id, reply.clone(), broker.clock.monotonic());
         link.check_open(operation)?;
         let message = message.with_reply(reply);
         let answered = async {
@@ -76,7 +76,7 @@ impl Requests for Port {
             number: link.broker.next_id(),
             filter,
             group: Some(group),
-            sink: Sink::Calls(Queue::one_by_one(buffer.get())),
+            sink: Sink::Calls(Queue::one_by_one(buffer.get()), Arc::clone(&link.broker.clock)),
             access: Arc::clone(&link.access),
         };
         let held = link.attach_listener(listener, operation)?;
@@ -104,7 +104,7 @@ impl Stream for Serving {
 }
 
 impl Serving {
-    fn admit(&self, Asked { message, caller }: Asked) -> Result<Call, ReceiveError> {
+    fn admit(&self, Asked { message, caller, at }: Asked) -> Result<Call, ReceiveError> {
         let refused = |reason| ReceiveError::Refused { subject: message.subject().clone(), reason };
         let Some(reply) = message.reply() else {
             return Err(refused(RefusalReason::NoReply));
@@ -112,7 +112,10 @@ impl Serving {
         let to = ReplyAddress::check(message.subject(), reply, &self.responder)
             .map_err(|_| refused(RefusalReason::ForeignReply))?;
         let link = Arc::clone(self.arrivals.link());
-        Ok(Call::new(message, caller.map(|caller| (*caller).clone()), Box::new(Owed { link, to })))
+        // It may have waited at a server before that left; who asks has waited since it asked.
+        let arrived = link.broker.pending.asked(reply).unwrap_or(at);
+        let caller = caller.map(|caller| (*caller).clone());
+        Ok(Call::new(message, caller, Box::new(Owed { link, to })).arrived_at(arrived))
     }
 }
 

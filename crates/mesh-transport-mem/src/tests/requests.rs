@@ -224,3 +224,18 @@ async fn calls_behind_the_one_that_was_read_are_handed_on_too() {
     }
     assert_eq!(answered, 4, "all but the one that was read and dropped");
 }
+
+#[tokio::test]
+async fn a_call_that_was_handed_on_is_counted_from_when_it_was_asked() {
+    let tools = Tools::new();
+    let _first = tools.serve(&tools.server).await;
+    let mut asked = Box::pin(tools.ask(WAIT));
+    assert!(poll(&mut asked).is_pending());
+    let other = tools.broker.connect(module("vault"));
+    let mut second = tools.serve(&other).await;
+    tools.clock.advance(WAIT / 2);
+    tools.server.transport().close(WAIT).await;
+    tools.clock.advance(WAIT / 4);
+    let call = second.next().await.unwrap().unwrap();
+    assert_eq!(call.arrived(), Some(Duration::ZERO));
+}

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -46,8 +45,9 @@ pub(super) async fn keep(
             _ = gone.changed(), if read => {
                 read = false;
                 link.gone(reading.id);
-                leave(&reading).await;
+                reading.leave().await;
             }
+            error = revoked(&reading, &session), if read => break Some(error),
             () = link.reached(Stage::Draining) => break None,
         }
     };
@@ -57,6 +57,13 @@ pub(super) async fn keep(
     link.readings.lock().retain(|other| other.id != reading.id);
     link.gone(reading.id);
     reading.end(end);
+}
+
+/// Returns when the server has taken the right to read away.
+async fn revoked(reading: &Reading, session: &Session) -> TransportError {
+    let (subject, group) = reading.address();
+    let since = reading.since();
+    session.revoked(Operation::Consume, subject.as_str(), group, since).await
 }
 
 /// Progress on what waits, and a word from the consumer. Fails where the consumer is gone.
@@ -116,25 +123,6 @@ async fn again(
             }
             Err(_) => {}
         }
-    }
-}
-
-/// Leaves the consumer to others and gives back what waits here.
-async fn leave(reading: &Arc<Reading>) {
-    reading.collect();
-    if let Some(mut source) = reading.displace() {
-        // What the server had sent before it heard of this still comes.
-        if source.drain().await.is_ok() {
-            while let Some(message) = source.next().await {
-                if let Some(ack) = message.reply {
-                    reading.give_back(ack);
-                }
-            }
-        }
-    }
-    let held = std::mem::take(&mut reading.state.lock().held);
-    for ack in held.into_iter().filter_map(|held| held.message.reply) {
-        reading.give_back(ack);
     }
 }
 

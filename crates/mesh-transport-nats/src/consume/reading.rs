@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use async_nats::{StatusCode, Subject, Subscriber};
@@ -36,6 +37,8 @@ pub(crate) struct Reading {
     prefix: AckPrefix,
     /// An address of this consumer that belongs to no delivery, to ask whether it is there.
     nothing: Subject,
+    /// How many subscriptions the session had lost by a withdrawn right when this one was made.
+    since: AtomicUsize,
     pub(super) state: Mutex<State>,
 }
 
@@ -74,8 +77,13 @@ impl Reading {
             nothing: Subject::from(prefix.of_no_delivery().as_str()),
             prefix,
             consumer,
+            since: AtomicUsize::new(0),
             state: Mutex::default(),
         }
+    }
+
+    pub(super) fn since(&self) -> usize {
+        self.since.load(Ordering::Relaxed)
     }
 
     /// Subscribes in `session`, once the consumer is known to be there.
@@ -85,9 +93,15 @@ impl Reading {
         due: Instant,
     ) -> Result<Subscriber, TransportError> {
         self.confirm(session, Operation::Consume, due).await?;
-        let subject = DeliverySubject::of(self.consumer.clone()).to_subject();
-        let group = self.rules.shared.then_some(self.consumer.consumer.as_str());
+        let (subject, group) = self.address();
+        self.since.store(session.revocations(), Ordering::Relaxed);
         session.listen(Operation::Consume, subject.as_str(), group, due).await
+    }
+
+    /// Where its deliveries come, and in which queue group.
+    pub(super) fn address(&self) -> (mesh_core::subject::Subject, Option<&str>) {
+        let subject = DeliverySubject::of(self.consumer.clone()).to_subject();
+        (subject, self.rules.shared.then_some(self.consumer.consumer.as_str()))
     }
 
     pub(super) fn place(&self, session: &Session, source: Subscriber) {

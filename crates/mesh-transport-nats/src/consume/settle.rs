@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_nats::Subject;
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, StreamExt};
 use mesh_core::port::{Operation, Settlement, TransportError, Verdict};
 
 use super::Reading;
@@ -81,19 +81,34 @@ impl Reading {
         }
     }
 
-    /// Gives back all that is held or handed on; how many those were.
-    pub(crate) fn release_all(self: &Arc<Self>) -> u64 {
-        let (held, claims) = {
-            let mut state = self.state.lock();
-            (std::mem::take(&mut state.held), std::mem::take(&mut state.claims))
-        };
-        let held = held.into_iter().filter_map(|held| held.message.reply);
-        let mut released = 0;
-        for ack in held.chain(claims.into_values()) {
-            released += 1;
-            self.give_back(ack);
+    /// Leaves the consumer to others and gives back what waits here; how many those were. What was
+    /// given back before the server knew that would come here again.
+    pub(crate) async fn leave(self: &Arc<Self>) -> u64 {
+        self.collect();
+        let mut given = Vec::new();
+        if let Some(mut source) = self.displace()
+            && source.drain().await.is_ok()
+        {
+            // What the server had sent before it heard of this still comes.
+            while let Some(message) = source.next().await {
+                given.extend(message.reply);
+            }
         }
-        released
+        let held = std::mem::take(&mut self.state.lock().held);
+        given.extend(held.into_iter().filter_map(|held| held.message.reply));
+        self.give_all_back(given)
+    }
+
+    /// Gives back what was handed on, and so can't be settled any more; how many those were.
+    pub(crate) fn revoke(self: &Arc<Self>) -> u64 {
+        let claims = std::mem::take(&mut self.state.lock().claims);
+        self.give_all_back(claims.into_values().collect())
+    }
+
+    fn give_all_back(self: &Arc<Self>, given: Vec<Subject>) -> u64 {
+        let count = given.len() as u64;
+        given.into_iter().for_each(|ack| self.give_back(ack));
+        count
     }
 
     /// Says again in a new session what the last one may have lost.

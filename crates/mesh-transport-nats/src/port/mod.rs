@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::link::{Link, Phase, Stage};
 
+pub(crate) use administration::LinkApi;
 pub(crate) use transport::malformed;
 
 /// One connection, as all its ports and arrivals hold it. When the last of them is dropped without

@@ -50,9 +50,10 @@ impl Requests for Port {
         };
         let due = link::deadline(options.timeout);
         let owner = Arc::downgrade(&self.owner);
+        let clock = Arc::clone(&link.clock);
         let admit = Box::new(move |message: async_nats::Message| {
             let owner = owner.upgrade()?;
-            Some(admit(owner, message, &responder))
+            Some(admit(owner, message, &responder).map(|call| call.arrived_at(clock.monotonic())))
         });
         let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
         Ok(Incoming::new(arrivals))

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures_util::stream;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    Capabilities, CloseReport, ConnectionState, ConnectionStates, ErrorKind, Incoming, Operation,
+    Capabilities, CloseReport, ConnectionState, ConnectionStates, Incoming, Operation,
     PublishOptions, ReceiveError, RefusalReason, SubscribeOptions, Subscription, Transport,
     TransportError,
 };

@@ -91,6 +91,24 @@ proptest! {
     }
 
     #[test]
+    fn an_escape_that_was_not_needed_changes_nothing(
+        realm in "[a.:@?é-]{0,3}x",
+        rest in "([a.?é-]{1,2}/){0,2}[a.?é/-]{1,3}[./](accepts|emits)[./][a?é/-]{0,2}x",
+    ) {
+        // What is spelled without escapes is read by a shorter way.
+        let plain = format!("matrix://{realm}/{rest}");
+        let parsed = MxUri::parse(&plain).ok();
+        let escaped = |text: &str| text.replace('x', "%78");
+        for text in [
+            format!("matrix://{}/{rest}", escaped(&realm)),
+            format!("matrix://{realm}/{}", escaped(&rest)),
+            format!("matrix://{}/{}", escaped(&realm), escaped(&rest)),
+        ] {
+            prop_assert_eq!(&MxUri::parse(&text).ok(), &parsed, "{} {}", plain, text);
+        }
+    }
+
+    #[test]
     fn any_text_is_a_path_by_the_rules_or_not_at_all(text in "[a./*é -]{0,6}(a|b\\.)?\\.?(accepts|emits|)\\.?[a/.]{0,2}") {
         // The same rules, said the slow way.
         let segments: Vec<&str> = text.split('/').collect();

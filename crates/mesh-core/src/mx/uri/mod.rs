@@ -62,7 +62,17 @@ impl<'a> MxUri<'a> {
     /// [`UriError`] with the problem and its byte offset in `text`.
     pub fn parse(text: &'a str) -> Result<Self, UriError> {
         let start = scheme::skip(text)?;
-        let (realm, segments) = authority::realm(text, start)?;
+        // Most say nothing that has to be decoded, put together or explained.
+        let (realm, segments) = match MxRealm::in_uri(&text[start..]) {
+            Some(realm) => {
+                let segments = start + realm.as_str().len() + 1;
+                (realm, segments)
+            }
+            None => authority::realm(text, start)?,
+        };
+        if let Some(path) = MxPath::in_uri(&text[segments..]) {
+            return Ok(Self { realm, path });
+        }
         let path = match segmented::delimiter(text, segments) {
             Some(delimiter) => segmented::path(text, segments, delimiter)?,
             None => compact::path(text, segments)?,

@@ -41,8 +41,9 @@ impl NatsConfig {
     }
 
     /// A file that somebody else composes. It must listen at [`Place::client`] and have its
-    /// monitoring at [`Place::monitoring`]. Of this value's other settings only the certificate
-    /// counts: its files are written before.
+    /// monitoring at [`Place::monitoring`]. Of this value's other settings only these count:
+    /// [`tls`](Self::tls), whose files are written before, and
+    /// [`handshake_first`](Self::handshake_first), which says how to reach it.
     #[must_use]
     pub fn composed(compose: impl Fn(&Place) -> String + Send + Sync + 'static) -> Self {
         Self { compose: Some(Arc::new(compose)), ..Self::default() }
@@ -88,10 +89,9 @@ impl NatsConfig {
         self.certificate.as_ref()
     }
 
-    /// Whether a client that says nothing is greeted with an INFO line, as far as is known.
-    pub(super) fn greets(&self) -> bool {
-        let first = self.certificate.is_some() && self.handshake_first != HandshakeFirst::No;
-        self.compose.is_none() && !first
+    /// Whether a client may begin with the TLS handshake.
+    pub(super) fn shakes_first(&self) -> bool {
+        self.certificate.is_some() && self.handshake_first != HandshakeFirst::No
     }
 
     /// The whole file.
@@ -125,7 +125,7 @@ impl NatsConfig {
         if self.jetstream {
             _ = writeln!(
                 text,
-                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 1GB }}",
+                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 8GB }}",
                 quoted_path(&place.store)
             );
         }

@@ -1,13 +1,22 @@
-//! A private nats-server of its own for each test.
+//! A private nats-server of its own for each test, and what speaks to it or in its place.
 
+mod cluster;
 mod config;
+mod fake;
+mod message;
 mod monitor;
 mod place;
 mod program;
+mod raw;
 mod reload;
 mod server;
 mod version;
+mod wire;
 
+pub use cluster::Cluster;
 pub use config::{HandshakeFirst, NatsConfig};
+pub use fake::{FakeConfig, FakeNats, Heard};
+pub use message::RawMessage;
 pub use place::Place;
+pub use raw::{RawNats, Settled};
 pub use server::NatsServer;

@@ -57,6 +57,19 @@ impl Site {
         })
     }
 
+    /// Makes it one of a cluster.
+    pub(super) fn join(&mut self, routes: Vec<SocketAddr>) {
+        self.routes = routes;
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn cluster(&self) -> SocketAddr {
+        self.cluster.address()
+    }
+
     pub(super) fn client(&self) -> SocketAddr {
         self.client.address()
     }
@@ -79,7 +92,7 @@ impl Site {
             name: self.name.clone(),
             client: self.client(),
             monitoring: self.monitoring(),
-            cluster: self.cluster.address(),
+            cluster: self.cluster(),
             routes: self.routes.clone(),
             folder: self.folder().to_owned(),
             store: self.folder().join("store"),

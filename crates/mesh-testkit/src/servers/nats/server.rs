@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustix::process::Signal;
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::place::Site;
 use super::{NatsConfig, program};
@@ -103,26 +101,23 @@ impl NatsServer {
                 self.state.lock().process = None;
                 return Err(self.failed(format!("nats-server ended at once, {how}")));
             }
-            if self.healthy().await && self.greets().await {
-                return Ok(());
+            // Healthy is who listens. No client is needed to know, and none is left behind.
+            if self.healthy().await {
+                return self.is_here().await;
             }
             pause().await;
         }
         Err(self.failed(format!("nats-server does not serve after {PATIENCE:?}")))
     }
 
-    /// Whether the client port is open, and greets if it is to.
-    async fn greets(&self) -> bool {
-        let greets = self.state.lock().config.greets();
-        let greeting = async {
-            let mut stream = TcpStream::connect(self.address()).await?;
-            let mut start = *b"INFO ";
-            if greets {
-                stream.read_exact(&mut start).await?;
-            }
-            Ok::<_, std::io::Error>(start)
-        };
-        matches!(timeout(PATIENCE, greeting).await, Ok(Ok(start)) if start == *b"INFO ")
+    /// Whether clients find it where they look for it.
+    async fn is_here(&self) -> Result<(), ServerError> {
+        let varz = self.varz().await?;
+        let (host, port) = (varz["host"].as_str().unwrap_or_default(), &varz["port"]);
+        if host == self.address().ip().to_string() && *port == self.address().port() {
+            return Ok(());
+        }
+        Err(self.failed(format!("nats-server listens at {host}:{port}, not at {}", self.address())))
     }
 
     /// Asks it to end in good order, and returns when it has.
@@ -183,6 +178,12 @@ impl NatsServer {
         self.signal(Signal::CONT)
     }
 
+    /// The name that it is to have: `mesh-test`, or in a cluster `n1` to `n3`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.site.name()
+    }
+
     /// Where clients reach it.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -235,6 +236,12 @@ impl NatsServer {
     #[must_use]
     pub fn fingerprint(&self) -> Option<String> {
         self.certificate().map(|pair| pair.fingerprint())
+    }
+
+    /// Whether clients may, or must, begin with the TLS handshake.
+    #[must_use]
+    pub fn handshake_first(&self) -> bool {
+        self.state.lock().config.shakes_first()
     }
 
     /// Its configuration, for tests that write it themselves and send their own signals.

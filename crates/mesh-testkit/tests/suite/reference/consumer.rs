@@ -6,7 +6,7 @@ use mesh_core::port::{AppendOptions, DeliveryInfo};
 use mesh_core::subject::Subject;
 use mesh_core::time::Timestamp;
 use mesh_core::topology::{
-    ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName,
+    ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom, MeshSubject, Retention, StreamName,
 };
 
 use super::state::State;
@@ -85,6 +85,8 @@ impl State {
         let endless = self.breaks("forgets what is never settled") || !self.claims_run_out;
         let burns = self.breaks("counts an attempt for waiting");
         let silent = self.breaks("does not say how long a claim lasts");
+        let strips = self.breaks("strips the prefix of a replay");
+        let everyone = self.breaks("replays to everyone");
         let blocks = self.breaks("holds everything up for a delay");
         let (now, wall) = (self.now, self.wall);
         let consumer = self.consumers.get_mut(of)?;
@@ -104,7 +106,10 @@ impl State {
         let room = consumer.owed.len() < consumer.spec.rules.max_ack_pending || overtakes;
         let new = || {
             let mut later = store.messages.range(consumer.cursor + 1..);
-            let chosen = |message: &Message| any || consumer.selects(message.subject());
+            let chosen = |message: &Message| {
+                let replay = message.subject().as_str().starts_with("mesh.replay.");
+                any || everyone && replay || consumer.selects(message.subject())
+            };
             let next = later.find(|(_, stored)| chosen(&stored.message));
             let next = if newest { store.messages.last_key_value() } else { next };
             next.map(|(sequence, _)| *sequence).filter(|_| room)
@@ -145,7 +150,10 @@ impl State {
             ack_wait: Some(reader.rules.ack_wait).filter(|_| !silent && self.claims_run_out),
             sequence: Some(sequence),
         };
-        let message = store.messages.get(&sequence)?.message.clone();
+        let mut message = store.messages.get(&sequence)?.message.clone();
+        if strips {
+            message = without_prefix(message);
+        }
         Some(Given { message, info, sequence, token })
     }
 
@@ -202,6 +210,13 @@ impl State {
         found.len() as u64
     }
 
+    /// How many deliveries that connection holds.
+    pub fn claims_of(&self, connection: u64) -> u64 {
+        let owed = self.consumers.values().flat_map(|consumer| consumer.owed.values());
+        let theirs = owed.filter(|owed| owed.claim.is_some_and(|it| it.connection == connection));
+        theirs.count() as u64
+    }
+
     /// What time alone does: claims run out.
     pub fn expire(&mut self, now: Duration, wall: Timestamp) {
         (self.now, self.wall) = (now, wall);
@@ -250,10 +265,14 @@ impl State {
         if !self.dead_letters || of.stream != StreamName::Events || self.breaks("buries nothing") {
             return;
         }
+        let subject = match self.breaks("buries a replay under its own subject") {
+            true => original.subject().clone(),
+            false => without_prefix(original.clone()).subject().clone(),
+        };
         let mut headers = Headers::default();
         let wall = jiff::Timestamp::from_millisecond(self.wall.as_millis()).unwrap();
         let told = [
-            (names::DEAD_SUBJECT, original.subject().to_string()),
+            (names::DEAD_SUBJECT, subject.to_string()),
             (names::DEAD_CONSUMER, of.consumer.to_string()),
             (names::DEAD_SEQUENCE, sequence.to_string()),
             (names::DEAD_DELIVERIES, owed.attempts.to_string()),
@@ -285,4 +304,15 @@ impl State {
             self.append(letter.clone(), &options).unwrap();
         }
     }
+}
+
+/// A replay as the event that it was.
+fn without_prefix(message: Message) -> Message {
+    let Ok(MeshSubject::Replay { module, event, .. }) = MeshSubject::parse(message.subject())
+    else {
+        return message;
+    };
+    let mut parts = message.into_parts();
+    parts.subject = MeshSubject::Event { module, event }.to_subject().unwrap();
+    parts.into()
 }

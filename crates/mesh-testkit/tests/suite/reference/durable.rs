@@ -13,6 +13,8 @@ use mesh_core::port::{
 };
 use mesh_core::topology::{ConsumerRef, ConsumerRules, DeliverySubject, Retention};
 
+use tokio::sync::oneshot;
+
 use super::Broker;
 use super::consumer::Reader;
 use super::link::Link;
@@ -34,6 +36,9 @@ impl State {
             return;
         };
         if self.claimed(&of, sequence, token).is_none() {
+            if verdict == Verdict::Ack {
+                self.ack_late(&of, sequence);
+            }
             return;
         }
         match verdict {
@@ -52,6 +57,26 @@ impl State {
                 self.bury(&of, sequence, "terminated", Some(reason.as_str()));
                 self.forget(&of, sequence);
             }
+        }
+    }
+}
+
+impl State {
+    /// What a broken broker does at an acknowledgement that comes too late.
+    fn ack_late(&mut self, of: &ConsumerRef, sequence: u64) {
+        assert!(!self.breaks("panics at a late ack"), "it does panic");
+        if self.breaks("takes a late ack for another's") {
+            let consumer = self.consumers.get(of);
+            let mut owed = consumer.into_iter().flat_map(|consumer| consumer.owed.keys().copied());
+            if let Some(other) = owed.find(|other| *other != sequence) {
+                self.forget(of, other);
+            }
+        }
+        if self.breaks("takes a late ack for a nak") {
+            self.let_go(of, sequence, Duration::ZERO);
+        }
+        if self.breaks("buries what is acked late") {
+            self.bury(of, sequence, "max-deliver", None);
         }
     }
 }
@@ -188,6 +213,45 @@ impl Reading {
     }
 }
 
+impl Link {
+    fn store(&self, message: Message, options: &AppendOptions) -> Result<Appended, TransportError> {
+        let mut state = self.broker.lock();
+        let newest = state.streams.values().any(|store| {
+            let newest = store.spec.retention == Retention::NewestPerSubject;
+            newest && store.takes(message.subject())
+        });
+        if newest {
+            self.broker.needs(Capability::NewestPerSubject, Operation::Append)?;
+        }
+        let appended = state.append(message, options);
+        appended.map_err(|kind| TransportError::new(kind, Operation::Append))
+    }
+
+    fn read(&self, of: ConsumerRef, options: ConsumeOptions) -> Result<Deliveries, TransportError> {
+        let rules = options.rules.unwrap_or(ConsumerRules::of(of.stream));
+        let group = rules.shared.then(|| QueueGroup::of_consumer(&of.consumer));
+        let place = DeliverySubject::of(of.clone()).to_subject().into();
+        if !self.breaks("lets anybody consume") {
+            self.may_subscribe(&place, group.as_ref(), Operation::Consume)?;
+        }
+        let mut state = self.broker.lock();
+        if !state.consumers.contains_key(&of) && !state.breaks("invents consumers") {
+            return Err(TransportError::new(ErrorKind::NotFound, Operation::Consume));
+        }
+        let (id, in_flight) = (state.id(), options.in_flight.get());
+        drop(state);
+        let mut reading = Reading {
+            broker: Arc::clone(&self.broker),
+            of,
+            reader: Reader { id, connection: self.id, in_flight, rules },
+            options,
+            ended: false,
+            timer: None,
+        };
+        Ok(Deliveries::new(stream::poll_fn(move |context| reading.poll_next(context))))
+    }
+}
+
 #[async_trait]
 impl Streams for Link {
     async fn append(
@@ -195,7 +259,6 @@ impl Streams for Link {
         message: Message,
         options: AppendOptions,
     ) -> Result<Appended, TransportError> {
-        let error = |kind| TransportError::new(kind, Operation::Append);
         self.broker.needs(Capability::DurableConsumers, Operation::Append)?;
         self.open(Operation::Append, "appends after close")?;
         if options.expected_last.is_some() {
@@ -205,15 +268,14 @@ impl Streams for Link {
             self.broker.needs(Capability::Deduplication, Operation::Append)?;
         }
         let message = self.checked(message, Operation::Append)?;
-        let mut state = self.broker.lock();
-        let newest = state.streams.values().any(|store| {
-            let newest = store.spec.retention == Retention::NewestPerSubject;
-            newest && store.takes(message.subject())
-        });
-        if newest {
-            self.broker.needs(Capability::NewestPerSubject, Operation::Append)?;
+        let mut appended = self.store(message, &options)?;
+        if self.breaks("confirms whoever comes first") {
+            self.confirmed.lock().push_back(appended);
+            self.under_way().await;
+            appended = self.confirmed.lock().pop_front().unwrap_or(appended);
+        } else {
+            self.under_way().await;
         }
-        let mut appended = state.append(message, &options).map_err(error)?;
         appended.sequence = appended.sequence.filter(|_| self.broker.gives(Capability::Sequences));
         Ok(appended)
     }
@@ -225,27 +287,34 @@ impl Streams for Link {
     ) -> Result<Deliveries, TransportError> {
         self.broker.needs(Capability::DurableConsumers, Operation::Consume)?;
         self.open(Operation::Consume, "consumes after close")?;
-        let mut state = self.broker.lock();
-        let rules = options.rules.unwrap_or(ConsumerRules::of(of.stream));
-        let found = state.consumers.contains_key(&of) || state.breaks("invents consumers");
-        let id = state.id();
-        drop(state);
-        let group = rules.shared.then(|| QueueGroup::of_consumer(&of.consumer));
-        let place = DeliverySubject::of(of.clone()).to_subject().into();
-        if !self.breaks("lets anybody consume") {
-            self.may_subscribe(&place, group.as_ref(), Operation::Consume)?;
+        let deliveries = self.read(of, options)?;
+        if !self.breaks("reads on for who gave up") {
+            self.under_way().await;
+            return Ok(deliveries);
         }
-        if !found {
-            return Err(TransportError::new(ErrorKind::NotFound, Operation::Consume));
+        let (hand_over, wanted) = oneshot::channel();
+        let reading = tokio::spawn(read_on(deliveries, wanted));
+        self.under_way().await;
+        let _ = hand_over.send(());
+        let back = reading.await.ok().flatten();
+        back.ok_or_else(|| TransportError::new(ErrorKind::Closed, Operation::Consume))
+    }
+}
+
+/// Reads and holds, until somebody wants the reader. Who is dropped instead wants nothing.
+async fn read_on(
+    mut deliveries: Deliveries,
+    mut wanted: oneshot::Receiver<()>,
+) -> Option<Deliveries> {
+    let (mut held, mut given_up) = (Vec::new(), false);
+    loop {
+        tokio::select! {
+            biased;
+            wanted = &mut wanted, if !given_up => match wanted {
+                Ok(()) => return Some(deliveries),
+                Err(_) => given_up = true,
+            },
+            delivery = deliveries.next() => held.push(delivery?),
         }
-        let mut reading = Reading {
-            broker: Arc::clone(&self.broker),
-            of,
-            reader: Reader { id, connection: self.id, in_flight: options.in_flight.get(), rules },
-            options,
-            ended: false,
-            timer: None,
-        };
-        Ok(Deliveries::new(stream::poll_fn(move |context| reading.poll_next(context))))
     }
 }

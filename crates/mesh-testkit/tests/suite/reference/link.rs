@@ -1,9 +1,11 @@
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use mesh_core::identity::Principal;
 use mesh_core::message::{HeaderName, Headers, Message, MessageParts, MessageProblem};
 use mesh_core::permissions::Permissions;
-use mesh_core::port::{ErrorKind, Limits, Operation, QueueGroup, TransportError};
+use mesh_core::port::{Appended, ErrorKind, Limits, Operation, QueueGroup, TransportError};
 use mesh_core::subject::{Filter, Subject};
 use parking_lot::Mutex;
 
@@ -15,11 +17,16 @@ pub struct Link {
     pub broker: Arc<Broker>,
     pub id: u64,
     pub principal: Principal,
-    pub may: Permissions,
     /// A message that a broken transport has accepted and not sent yet.
     pub held: Mutex<Option<Message>>,
     /// A denial that a broken transport tells to the next call.
     pub owed: Mutex<Option<TransportError>>,
+    /// Denials so far.
+    denials: AtomicUsize,
+    /// Confirmations that a broken transport matches with whoever comes first.
+    pub confirmed: Mutex<VecDeque<Appended>>,
+    /// What a broken transport holds during a call.
+    stuck: AtomicBool,
 }
 
 impl Link {
@@ -27,17 +34,58 @@ impl Link {
         let mut state = broker.lock();
         let id = state.id();
         state.principals.insert(id, principal.clone());
+        state.rights.insert(id, may);
         drop(state);
-        Self { broker, id, principal, may, held: Mutex::default(), owed: Mutex::default() }
+        Self::of(broker, id, principal)
+    }
+
+    /// A second handle on this connection.
+    pub fn again(&self) -> Self {
+        Self::of(Arc::clone(&self.broker), self.id, self.principal.clone())
+    }
+
+    fn of(broker: Arc<Broker>, id: u64, principal: Principal) -> Self {
+        Self {
+            broker,
+            id,
+            principal,
+            held: Mutex::default(),
+            owed: Mutex::default(),
+            denials: AtomicUsize::new(0),
+            confirmed: Mutex::default(),
+            stuck: AtomicBool::new(false),
+        }
+    }
+
+    /// What it may do now.
+    pub fn may(&self) -> Permissions {
+        self.broker.lock().rights.get(&self.id).cloned().unwrap_or_default()
+    }
+
+    /// A call waits for its broker, and may be given up meanwhile.
+    pub async fn under_way(&self) {
+        if self.breaks("is stuck once a call was given up") {
+            if self.stuck.swap(true, Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+            tokio::task::yield_now().await;
+            self.stuck.store(false, Ordering::Relaxed);
+        } else {
+            tokio::task::yield_now().await;
+        }
     }
 
     pub fn breaks(&self, rule: &str) -> bool {
         self.broker.breaks(rule)
     }
 
+    pub fn is_closed(&self) -> bool {
+        self.broker.lock().closed.contains(&self.id)
+    }
+
     /// Fails on a closed connection; `breach` names the operation that forgets to look.
     pub fn open(&self, operation: Operation, breach: &str) -> Result<(), TransportError> {
-        if self.broker.lock().closed.contains(&self.id) && !self.breaks(breach) {
+        if self.is_closed() && !self.breaks(breach) {
             return Err(TransportError::new(ErrorKind::Closed, operation));
         }
         Ok(())
@@ -96,8 +144,15 @@ impl Link {
         if message.reply().is_some_and(of_broker) && !self.breaks("takes any broker reply") {
             return Err(denied);
         }
-        if self.may.publish.permits(subject) || self.breaks("permits every publish") {
+        if self.may().publish.permits(subject) || self.breaks("permits every publish") {
             return Ok(());
+        }
+        let denials = self.denials.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.breaks("forgets denials when there are many") && denials.is_multiple_of(500) {
+            return Ok(());
+        }
+        if self.breaks("names the first subject in each denial") && denials > 1 {
+            return Err(TransportError::new(ErrorKind::Denied, operation).about("test.denied.0"));
         }
         if self.breaks("tells a denial to the next call") {
             *self.owed.lock() = Some(denied);
@@ -112,7 +167,7 @@ impl Link {
         group: Option<&QueueGroup>,
         operation: Operation,
     ) -> Result<(), TransportError> {
-        let permitted = self.may.subscribe.permits_filter(filter, group);
+        let permitted = self.may().subscribe.permits_filter(filter, group);
         if permitted || self.breaks("permits every subscribe") {
             return Ok(());
         }

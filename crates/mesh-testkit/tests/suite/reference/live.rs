@@ -1,3 +1,4 @@
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
@@ -34,8 +35,9 @@ impl Link {
         group: Option<QueueGroup>,
         buffer: usize,
         serves: bool,
-        arrive: impl Fn(Message, u64) -> Result<T, ReceiveError> + Send + 'static,
+        arrive: impl Fn(Message, u64, Duration) -> Result<T, ReceiveError> + Send + 'static,
     ) -> Incoming<T> {
+        let rules = self.may().subscribe;
         let mut state = self.broker.lock();
         let id = state.id();
         if state.breaks("keeps one subscription for a filter") {
@@ -50,10 +52,11 @@ impl Link {
             group,
             buffer,
             queue: Default::default(),
-            rules: self.may.subscribe.clone(),
+            rules,
             late,
             serves,
             ended: false,
+            denied: false,
         });
         drop(state);
         let guard = Unsubscribe(Arc::clone(&self.broker), id);
@@ -66,12 +69,17 @@ impl Link {
                 return Poll::Ready(None);
             };
             match subscriber.queue.pop_front() {
-                Some(Queued::Message(message, from)) => {
+                Some(Queued::Message(message, from, since)) => {
                     drop(state);
-                    return Poll::Ready(Some(arrive(message, from)));
+                    return Poll::Ready(Some(arrive(message, from, since)));
                 }
                 Some(Queued::Lost(lost)) => {
                     return Poll::Ready(Some(Err(ReceiveError::Lagged { lost })));
+                }
+                None if subscriber.denied => {
+                    subscriber.denied = false;
+                    let error = TransportError::new(ErrorKind::Denied, Operation::Subscribe);
+                    return Poll::Ready(Some(Err(ReceiveError::Ended(error))));
                 }
                 None if subscriber.ended && wrong => {
                     let error = TransportError::new(ErrorKind::Closed, Operation::Subscribe);
@@ -83,6 +91,14 @@ impl Link {
             state.wakers.push(context.waker().clone());
             Poll::Pending
         }))
+    }
+
+    /// Subscribes, and forgets to end that if the call is given up.
+    pub async fn leave_midway(&self, filter: Filter, group: Option<QueueGroup>, serves: bool) {
+        let left = self.listen(filter, group, 1, serves, |message, _, _| Ok(message));
+        let left = ManuallyDrop::new(left);
+        self.under_way().await;
+        drop(ManuallyDrop::into_inner(left));
     }
 
     /// Sends what was accepted and held back.
@@ -183,8 +199,13 @@ impl Transport for Link {
             self.broker.needs(Capability::QueueGroups, Operation::Subscribe)?;
         }
         self.may_subscribe(&filter, options.group.as_ref(), Operation::Subscribe)?;
+        if self.breaks("keeps what was given up") {
+            self.leave_midway(filter.clone(), options.group.clone(), false).await;
+        } else {
+            self.under_way().await;
+        }
         let buffer = options.buffer.get();
-        Ok(self.listen(filter, options.group, buffer, false, |message, _| Ok(message)))
+        Ok(self.listen(filter, options.group, buffer, false, |message, _, _| Ok(message)))
     }
 
     async fn flush(&self, _timeout: Duration) -> Result<(), TransportError> {
@@ -202,6 +223,17 @@ impl Transport for Link {
     async fn close(&self, _timeout: Duration) -> CloseReport {
         if !self.breaks("closes before it sends") {
             self.send_held();
+        }
+        if self.breaks("counts for each that closes") {
+            let released = self.broker.lock().claims_of(self.id);
+            self.under_way().await;
+            let mut state = self.broker.lock();
+            state.closed.insert(self.id);
+            state.release_all(|claim| claim.connection == self.id);
+            return CloseReport { released, ..CloseReport::default() };
+        }
+        if self.breaks("waits for another that closes") && self.is_closed() {
+            std::future::pending::<()>().await;
         }
         let mut state = self.broker.lock();
         if !state.closed.insert(self.id) {

@@ -7,6 +7,7 @@ mod durable;
 mod link;
 mod live;
 mod requests;
+mod rights;
 mod state;
 mod store;
 
@@ -23,7 +24,7 @@ use mesh_core::port::{
 };
 use mesh_core::topology::Topology;
 use mesh_testkit::clock::ManualClock;
-use mesh_testkit::suite::{Bed, Harness, StartError};
+use mesh_testkit::suite::{Bed, Harness, Hook, HookError, StartError};
 use parking_lot::{Mutex, MutexGuard};
 
 use link::Link;
@@ -35,16 +36,17 @@ pub struct Reference {
     capabilities: Vec<Capability>,
     breach: Option<&'static str>,
     real_time: bool,
+    hooks: bool,
 }
 
 impl Reference {
     /// With every capability.
     pub fn honest() -> Self {
-        Self { capabilities: Capability::ALL.into(), breach: None, real_time: false }
+        Self::with(&Capability::ALL)
     }
 
     pub fn with(capabilities: &[Capability]) -> Self {
-        Self { capabilities: capabilities.into(), breach: None, real_time: false }
+        Self { capabilities: capabilities.into(), breach: None, real_time: false, hooks: true }
     }
 
     pub fn without(mut self, capability: Capability) -> Self {
@@ -59,6 +61,13 @@ impl Reference {
         self
     }
 
+    /// With nothing that a harness need not be able to do.
+    #[allow(dead_code, reason = "this file is part of two test binaries")]
+    pub fn without_hooks(mut self) -> Self {
+        self.hooks = false;
+        self
+    }
+
     /// Breaks that rule.
     pub fn breaking(mut self, breach: &'static str) -> Self {
         self.breach = Some(breach);
@@ -70,6 +79,10 @@ impl Reference {
 impl Harness for Reference {
     fn promised(&self) -> Vec<Capability> {
         self.capabilities.clone()
+    }
+
+    fn offers(&self, hook: Hook) -> bool {
+        hook == Hook::SetPermissions && self.hooks
     }
 
     fn span(&self) -> Duration {
@@ -178,6 +191,15 @@ impl Bed for Running {
             connection = connection.with_requests(link);
         }
         Ok(connection)
+    }
+
+    async fn set_permissions(
+        &self,
+        principal: &Principal,
+        permissions: &Permissions,
+    ) -> Result<(), HookError> {
+        self.0.lock().set_permissions(principal, permissions);
+        Ok(())
     }
 
     async fn pass(&self, span: Duration) {

@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -54,18 +53,6 @@ impl Link {
         inbox.reply(responder, random)
     }
 
-    /// A second handle on this connection.
-    fn again(&self) -> Self {
-        Self {
-            broker: Arc::clone(&self.broker),
-            id: self.id,
-            principal: self.principal.clone(),
-            may: self.may.clone(),
-            held: Default::default(),
-            owed: Default::default(),
-        }
-    }
-
     /// Whether nobody who may ask this is answered there.
     fn is_foreign(&self, message: &Message, reply: &Subject, responder: &Responder) -> bool {
         let asked = message.subject();
@@ -85,7 +72,12 @@ impl Link {
     }
 
     /// The call in a message, or why it is none.
-    fn call(&self, message: Message, caller: Option<Principal>) -> Result<Call, ReceiveError> {
+    fn call(
+        &self,
+        message: Message,
+        caller: Option<Principal>,
+        since: Duration,
+    ) -> Result<Call, ReceiveError> {
         let refused = |reason| {
             let subject = message.subject().clone();
             Err(ReceiveError::Refused { subject, reason })
@@ -118,7 +110,12 @@ impl Link {
             caller
         };
         let answer = Reply { link: self.again(), to: message.reply().cloned() };
-        Ok(Call::new(message, caller, Box::new(answer)))
+        let call = Call::new(message, caller, Box::new(answer));
+        if self.breaks("does not say when a call arrived") {
+            return Ok(call);
+        }
+        let late = self.breaks("counts a call from its reading");
+        Ok(call.arrived_at(if late { self.broker.clock.monotonic() } else { since }))
     }
 }
 
@@ -153,8 +150,9 @@ impl Requests for Link {
             place = Inbox::of(&self.principal).filter();
         }
         let mut answers: Incoming<Message> =
-            self.listen(place, None, 1, false, |message, _| Ok(message));
+            self.listen(place, None, 1, false, |message, _, _| Ok(message));
         let asked = self.broker.lock().deliver(&message.with_reply(reply), self.id);
+        self.under_way().await;
         if asked == 0 && self.breaks("says timed out for nobody") {
             return Err(Self::error(ErrorKind::TimedOut));
         }
@@ -180,10 +178,15 @@ impl Requests for Link {
         self.broker.needs(Capability::Requests, Operation::Serve)?;
         self.open(Operation::Serve, "serves after close")?;
         self.may_subscribe(&filter, Some(&group), Operation::Serve)?;
+        if self.breaks("keeps what was given up") {
+            self.leave_midway(filter.clone(), Some(group.clone()), true).await;
+        } else {
+            self.under_way().await;
+        }
         let link = self.again();
-        Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from| {
+        Ok(self.listen(filter, Some(group), buffer.get(), true, move |message, from, since| {
             let caller = link.broker.lock().principals.get(&from).cloned();
-            link.call(message, caller)
+            link.call(message, caller, since)
         }))
     }
 }

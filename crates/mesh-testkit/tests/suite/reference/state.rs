@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
-use mesh_core::permissions::Rules;
+use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::port::QueueGroup;
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::time::Timestamp;
@@ -29,6 +29,8 @@ pub struct State {
     pub streams: BTreeMap<StreamName, Store>,
     pub consumers: BTreeMap<ConsumerRef, Consumer>,
     pub principals: BTreeMap<u64, Principal>,
+    /// What each connection may do.
+    pub rights: BTreeMap<u64, Permissions>,
     pub closed: BTreeSet<u64>,
     /// Whoever waits for anything.
     pub wakers: Vec<Waker>,
@@ -51,11 +53,14 @@ pub struct Subscriber {
     pub late: usize,
     pub serves: bool,
     pub ended: bool,
+    /// Its right was withdrawn, which it has not been told.
+    pub denied: bool,
 }
 
 #[derive(Debug)]
 pub enum Queued {
-    Message(Message, u64),
+    /// From which connection, and since when it waits.
+    Message(Message, u64, Duration),
     Lost(u64),
 }
 
@@ -81,6 +86,7 @@ impl State {
             streams: BTreeMap::new(),
             consumers: BTreeMap::new(),
             principals: BTreeMap::new(),
+            rights: BTreeMap::new(),
             closed: BTreeSet::new(),
             wakers: Vec::new(),
             published: 0,
@@ -165,15 +171,16 @@ impl State {
     fn push(&mut self, index: usize, message: &Message, publisher: u64) {
         let silent = self.breaks("loses without a word");
         let oldest = self.breaks("drops the oldest");
+        let now = self.now;
         let subscriber = &mut self.subscriptions[index];
         if subscriber.late > 0 {
             subscriber.late -= 1;
         } else if !subscriber.is_full() {
-            let queued = Queued::Message(message.clone(), publisher);
+            let queued = Queued::Message(message.clone(), publisher, now);
             subscriber.queue.push_back(queued);
         } else if oldest {
             subscriber.queue.pop_front();
-            let queued = Queued::Message(message.clone(), publisher);
+            let queued = Queued::Message(message.clone(), publisher, now);
             subscriber.queue.push_back(queued);
         } else if let Some(Queued::Lost(lost)) = subscriber.queue.back_mut() {
             *lost += 1;

@@ -87,6 +87,9 @@ impl State {
             return Err(ErrorKind::NotFound);
         };
         if let Some(sequence) = self.known(name, options) {
+            if self.breaks("remembers an id anew at each repeat") {
+                self.remember(name, options, sequence);
+            }
             let shown = if self.breaks("names a new sequence for a repeat") {
                 sequence + 1
             } else {
@@ -109,15 +112,26 @@ impl State {
             return None;
         }
         let id = options.id.as_ref()?.as_str();
+        let early = self.breaks("forgets ids early");
+        let ever = self.breaks("remembers ids for ever");
         let everywhere = self.breaks("knows the ids of other streams");
         let stores = self.streams.values();
         let known = stores.filter(|store| store.spec.name == name || everywhere);
         let mut known = known.filter_map(|store| {
             let (sequence, time) = store.ids.get(id)?;
-            let lately = *time + store.spec.deduplication_window > self.now;
-            lately.then_some(*sequence)
+            let window = store.spec.deduplication_window;
+            let window = if early { window / 4 } else { window };
+            let lately = *time + window > self.now;
+            (lately || ever).then_some(*sequence)
         });
         known.next()
+    }
+
+    fn remember(&mut self, name: StreamName, options: &AppendOptions, sequence: u64) {
+        let now = self.now;
+        if let Some((store, id)) = self.streams.get_mut(&name).zip(options.id.as_ref()) {
+            store.ids.insert(id.to_string(), (sequence, now));
+        }
     }
 
     fn last_expected(&self, name: StreamName, subject: &Subject) -> u64 {
@@ -166,7 +180,7 @@ impl State {
             message
         };
         let silent = self.breaks("appends in silence");
-        let (now, wall) = (self.now, self.wall);
+        let wall = self.wall;
         if !silent {
             self.deliver(&message, 0);
         }
@@ -175,13 +189,11 @@ impl State {
         };
         let sequence = if over_all { total } else { store.last + 1 };
         store.last = sequence;
-        if let Some(id) = &options.id {
-            store.ids.insert(id.to_string(), (sequence, now));
-        }
         let stored = Stored { sequence, time: wall, message };
         if !(forgets && sequence == 1) {
             store.messages.insert(sequence, stored);
         }
+        self.remember(name, options, sequence);
         self.changed();
         appended(name, sequence, false)
     }

@@ -1,0 +1,114 @@
+//! Where a tool's calls are answered, one by one.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use mesh_core::event::{self, EventId};
+use mesh_core::json::JsonText;
+use mesh_core::message::{HeaderValue, Headers, names};
+use mesh_core::port::{Call, Clock, Operation, Reason};
+use mesh_core::tool::{ToolFailure, codes};
+
+use crate::causation::caused_by;
+use crate::dispatch::panic_text;
+use crate::limit::{PATIENCE, within};
+use crate::tool::ToolCall;
+use crate::workers::{Outcome, Place};
+
+pub(crate) type Handler =
+    dyn Fn(ToolCall) -> BoxFuture<'static, Result<JsonText, ToolFailure>> + Send + Sync;
+
+pub(crate) struct Counter {
+    pub(crate) handler: Arc<Handler>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// The most bytes of an answer.
+    pub(crate) most: usize,
+    /// Calls whose time was over before the handler could run.
+    pub(crate) expired: Arc<AtomicU64>,
+}
+
+impl Counter {
+    /// Runs the handler and answers within the limit: an answer that can't be sent would leave its
+    /// caller to wait in vain. `taken` is when the call was taken from the transport.
+    pub(crate) async fn serve(&self, call: Call, taken: Duration, _place: Place) -> Outcome {
+        let result =
+            self.run(&call, taken).await.and_then(|output| match output.as_bytes().len() {
+                bytes if bytes <= self.most => Ok(output),
+                bytes => {
+                    let most = self.most;
+                    let reason = format!("output: {bytes} bytes, and at most {most} can be sent");
+                    Err(ToolFailure::new(codes::FAILED, reason))
+                }
+            });
+        let mut headers = Headers::default();
+        let payload = match result {
+            Ok(output) => {
+                headers.set(names::CONTENT_TYPE, HeaderValue::json());
+                output.into_bytes()
+            }
+            Err(failure) => {
+                let body = failure.encode(&mut headers);
+                if body.len() <= self.most {
+                    body
+                } else {
+                    let line = Reason::new(&failure.message);
+                    ToolFailure::new(failure.code, line.as_str()).encode(&mut headers)
+                }
+            }
+        };
+        self.answer(call, headers, payload).await;
+        Outcome::Finished
+    }
+
+    async fn answer(&self, call: Call, headers: Headers, payload: Bytes) {
+        let subject = call.message().subject().clone();
+        let answering = call.answer(headers, payload);
+        if let Err(error) = within(&*self.clock, PATIENCE, Operation::Answer, answering).await {
+            tracing::warn!(tool = %subject, %error, "an answer did not reach its caller");
+        }
+    }
+
+    async fn run(&self, call: &Call, taken: Duration) -> Result<JsonText, ToolFailure> {
+        let timeout = self.time_left(call, taken)?;
+        let headers = call.message().headers();
+        let input = JsonText::new(call.message().payload().clone())
+            .map_err(|error| ToolFailure::new(codes::BAD_REQUEST, format!("input: {error}")))?;
+        let name = event::CAUSATION_ID;
+        let cause = headers.value(name).and_then(|value| EventId::from_header(name, value).ok());
+        let call = ToolCall { input, caller: call.caller().cloned(), timeout };
+        // The handler is called in here too: it may panic, or ask others, before it gives its future.
+        let handling = async move { (self.handler)(call).await };
+        AssertUnwindSafe(caused_by(cause, handling))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|panic| Err(ToolFailure::new(codes::PANICKED, panic_text(&*panic))))
+    }
+
+    /// How long the caller still waits, where it said how long it would. A failure when it has left:
+    /// then nothing is to be done for it.
+    fn time_left(&self, call: &Call, taken: Duration) -> Result<Option<Duration>, ToolFailure> {
+        let given = call
+            .message()
+            .headers()
+            .value(names::TIMEOUT_MS.as_str())
+            .and_then(|text| text.parse().ok())
+            .map(Duration::from_millis);
+        let Some(given) = given else {
+            return Ok(None);
+        };
+        let waited = self.clock.monotonic().saturating_sub(call.arrived().unwrap_or(taken));
+        let left = given.saturating_sub(waited);
+        if left.is_zero() {
+            self.expired.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!(tool = %call.message().subject(), ?given, ?waited, "its time was over");
+            let reason = format!("the {given:?} given were over before a handler was free");
+            return Err(ToolFailure::new(codes::TIMED_OUT, reason));
+        }
+        Ok(Some(left))
+    }
+}

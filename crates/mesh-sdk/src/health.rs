@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use futures_util::FutureExt as _;
+use mesh_core::name::ToolName;
+use mesh_core::port::ConnectionState;
+use mesh_core::subject::Filter;
+
+use crate::binding::Binding;
+use crate::broker::{Broker, Life};
+
+/// How a broker stands at one moment. One that has closed has no subscriptions and no tools.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Health {
+    /// The connection, as the transport tells it; nothing where it does not say at once.
+    pub connection: Option<ConnectionState>,
+    /// Each pattern that was subscribed to. One consumer is read for all, so they stand alike.
+    pub subscriptions: BTreeMap<Filter, Binding>,
+    /// Each tool that is served.
+    pub tools: BTreeMap<ToolName, Binding>,
+    /// It was told to close and has not left yet: nothing more is taken, what was begun is finished.
+    pub draining: bool,
+    /// Calls whose time was over before a handler could run, since the broker was built. Where this
+    /// grows, more is asked than its handlers can answer.
+    pub expired_calls: u64,
+}
+
+impl Health {
+    /// Whether calls can reach the broker now.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.connection.as_ref().is_some_and(ConnectionState::is_connected)
+    }
+
+    /// Whether it does all that it was told to: it is connected, every subscription and every tool is
+    /// bound, and it is not about to leave.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        let mut bindings = self.subscriptions.values().chain(self.tools.values());
+        self.is_connected() && !self.draining && bindings.all(Binding::is_bound)
+    }
+}
+
+impl Broker {
+    /// How it stands now. Nothing is asked of the broker for it, so it can be called as often as one
+    /// likes.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let inner = &self.0;
+        let mut states = inner.connection.transport().states();
+        let mut subscriptions = BTreeMap::new();
+        if let Some(consuming) = inner.consuming.get() {
+            let binding = consuming.line.binding();
+            let patterns = consuming.dispatcher.patterns().into_iter();
+            subscriptions.extend(patterns.map(|pattern| (pattern, binding.clone())));
+        }
+        let serving = inner.serving.lock();
+        let tools = serving
+            .iter()
+            .filter_map(|(tool, line)| Some((tool.clone(), line.as_ref()?.binding())))
+            .collect();
+        drop(serving);
+        Health {
+            // The first is the current one, and it is there.
+            connection: states.next().now_or_never().flatten(),
+            subscriptions,
+            tools,
+            draining: matches!(*inner.life.lock(), Life::Draining),
+            expired_calls: inner.expired.load(Ordering::Relaxed),
+        }
+    }
+}

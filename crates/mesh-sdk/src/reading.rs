@@ -1,0 +1,197 @@
+//! Reads one subscription, and opens it again when it is lost.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use mesh_core::port::{Clock, ErrorKind, Incoming, Operation, ReceiveError, TransportError};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::binding::{Binding, Line};
+use crate::pauses::{LONGEST, Pauses};
+use crate::workers::{Outcome, Place, Room, Stopped};
+
+/// Opens a subscription, within a time of its own.
+pub(crate) type Opener<T> =
+    Box<dyn Fn() -> BoxFuture<'static, Result<Incoming<T>, TransportError>> + Send + Sync>;
+
+/// A subscription, and how to open it again.
+pub(crate) struct Source<T> {
+    name: String,
+    operation: Operation,
+    incoming: Incoming<T>,
+    open: Opener<T>,
+    line: Line,
+}
+
+impl<T> Source<T> {
+    /// Opens it for the first time. `name` is for those who read logs.
+    pub(crate) async fn open(
+        name: String,
+        operation: Operation,
+        open: Opener<T>,
+    ) -> Result<Self, TransportError> {
+        let incoming = open().await?;
+        Ok(Self { name, operation, incoming, open, line: Line::new() })
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
+    }
+}
+
+/// Starts a task for each arrival, until it is stopped or can't be opened any more. Gives the
+/// subscription where it was stopped with one.
+pub(crate) async fn read<T, F, W>(
+    source: Source<T>,
+    clock: &dyn Clock,
+    room: Room,
+    handle: F,
+    tasks: &mut JoinSet<Outcome>,
+    stopped: &mut Stopped,
+) -> Option<Incoming<T>>
+where
+    T: Send + 'static,
+    F: Fn(T, Place) -> W + Send + Sync + 'static,
+    W: Future<Output = Outcome> + Send + 'static,
+{
+    let Source { name, operation, mut incoming, open, line } = source;
+    let _ending = Ending { line: line.clone(), operation };
+    let handlers = Arc::new(Semaphore::new(room.handlers));
+    let mut pauses = Pauses::of(&name);
+    let mut reading = Reading { name: &name, operation, room, handlers, stopped: stopped.clone() };
+    let left = loop {
+        let since = clock.monotonic();
+        let error = tokio::select! {
+            biased;
+            _ = stopped.changed() => break Some(incoming),
+            error = reading.take(&mut incoming, &handle, tasks) => error,
+        };
+        drop(incoming);
+        if clock.monotonic().saturating_sub(since) >= LONGEST {
+            pauses.begin_anew();
+        }
+        let reopened = tokio::select! {
+            biased;
+            _ = stopped.changed() => None,
+            reopened = reopen(&name, error, &open, &line, clock, &mut pauses) => reopened,
+            never = reap(tasks) => match never {},
+        };
+        match reopened {
+            Some(reopened) => incoming = reopened,
+            None => break None,
+        }
+    };
+    line.end(TransportError::new(ErrorKind::Closed, operation));
+    left
+}
+
+/// Says that nothing is read any more, should the task end in a way that nobody has thought of.
+struct Ending {
+    line: Line,
+    operation: Operation,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let gone = TransportError::new(ErrorKind::Broker, self.operation);
+        self.line.end(gone.detail("the task that read has panicked, or its runtime is gone"));
+    }
+}
+
+struct Reading<'a> {
+    name: &'a str,
+    operation: Operation,
+    room: Room,
+    handlers: Arc<Semaphore>,
+    stopped: Stopped,
+}
+
+impl Reading<'_> {
+    /// Takes arrivals until there are none; gives the reason.
+    async fn take<T, F, W>(
+        &mut self,
+        incoming: &mut Incoming<T>,
+        handle: &F,
+        tasks: &mut JoinSet<Outcome>,
+    ) -> TransportError
+    where
+        T: Send,
+        F: Fn(T, Place) -> W + Sync,
+        W: Future<Output = Outcome> + Send + 'static,
+    {
+        let mut permit = None;
+        loop {
+            tokio::select! {
+                biased;
+                Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
+                free = Arc::clone(&self.handlers).acquire_owned(), if permit.is_none() => {
+                    permit = free.ok();
+                }
+                arrival = incoming.next(), if permit.is_some() && tasks.len() < self.room.in_hand => {
+                    match arrival {
+                        Some(Ok(arrival)) => {
+                            if let Some(permit) = permit.take() {
+                                let place = Place::new(permit, self.stopped.clone());
+                                tasks.spawn(handle(arrival, place));
+                            }
+                        }
+                        Some(Err(ReceiveError::Ended(error))) => return error,
+                        Some(Err(notice)) => {
+                            tracing::warn!(name = self.name, %notice, "while reading");
+                        }
+                        None => return TransportError::new(ErrorKind::Closed, self.operation),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Opens it again, however often that takes; nothing where it can't be.
+async fn reopen<T>(
+    name: &str,
+    mut error: TransportError,
+    open: &Opener<T>,
+    line: &Line,
+    clock: &dyn Clock,
+    pauses: &mut Pauses,
+) -> Option<Incoming<T>> {
+    let mut told = None;
+    loop {
+        if told.replace(error.kind()) != Some(error.kind()) {
+            tracing::error!(name, %error, cause = ?error, "nothing arrives");
+        }
+        let binding = Binding::after(error);
+        let is_over = matches!(binding, Binding::Over(_));
+        line.set(binding);
+        if is_over {
+            tracing::error!(name, "nothing will arrive any more");
+            return None;
+        }
+        tokio::select! {
+            biased;
+            () = line.hurried() => {}
+            () = clock.sleep(pauses.next()) => {}
+        }
+        match open().await {
+            Ok(incoming) => {
+                tracing::info!(name, "bound again");
+                line.set(Binding::Bound);
+                return Some(incoming);
+            }
+            Err(again) => error = again,
+        }
+    }
+}
+
+/// Sees to the tasks that end meanwhile.
+async fn reap(tasks: &mut JoinSet<Outcome>) -> Infallible {
+    loop {
+        if tasks.join_next().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

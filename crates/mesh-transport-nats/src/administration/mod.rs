@@ -1,0 +1,100 @@
+//! The controller's side of a server: streams and consumers asserted, read, inspected and retired,
+//! by questions to `$JS.API`.
+
+mod ask;
+mod assert;
+mod check;
+mod header_block;
+mod mend;
+mod read;
+mod setting;
+mod settings;
+mod wanted;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use async_trait::async_trait;
+use mesh_core::port::{
+    Administration, ConsumerState, Drift, DriftMode, Operation, Position, Stored, StreamState,
+    TransportError,
+};
+use mesh_core::topology::ConsumerRef;
+use mesh_core::topology::{StreamName, Topology};
+use serde_json::Value;
+
+pub use settings::StreamSettings;
+
+use crate::api::Api;
+use crate::api_error::api_error;
+
+/// The port [`Administration`] over whoever can ask the server's API.
+pub(crate) struct Admin<A> {
+    api: A,
+    settings: StreamSettings,
+}
+
+impl<A: Api> Admin<A> {
+    pub(crate) fn new(api: A, settings: StreamSettings) -> Self {
+        Self { api, settings }
+    }
+}
+
+impl<A> fmt::Debug for Admin<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admin").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl<A: Api> Administration for Admin<A> {
+    async fn assert(
+        &self,
+        topology: &Topology,
+        mode: DriftMode,
+    ) -> Result<Vec<Drift>, TransportError> {
+        self.assert_all(topology, mode).await
+    }
+
+    async fn read(
+        &self,
+        stream: StreamName,
+        position: Position,
+    ) -> Result<Option<Stored>, TransportError> {
+        self.read_stored(stream, &position).await
+    }
+
+    async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError> {
+        let info = self.stream_info(Operation::Inspect, stream).await?;
+        Ok(info.map(|info| StreamState {
+            messages: info.state.messages,
+            bytes: Some(info.state.bytes),
+            last_sequence: Some(info.state.last_seq),
+            consumers: info.state.consumer_count,
+        }))
+    }
+
+    async fn inspect_consumer(
+        &self,
+        consumer: &ConsumerRef,
+    ) -> Result<Option<ConsumerState>, TransportError> {
+        let info = self.consumer_info(Operation::Inspect, consumer).await?;
+        Ok(info.map(|info| ConsumerState {
+            pending: info.num_pending,
+            in_flight: info.num_ack_pending,
+        }))
+    }
+
+    async fn retire(&self, consumer: &ConsumerRef) -> Result<bool, TransportError> {
+        let about = consumer.to_string();
+        let ConsumerRef { stream, consumer } = consumer;
+        let subject = format!("$JS.API.CONSUMER.DELETE.{stream}.{consumer}");
+        match self.ask::<Value>(Operation::Retire, &about, &subject, None).await? {
+            Ok(_done) => Ok(true),
+            Err(refused) if refused.is_absence() => Ok(false),
+            Err(refused) => Err(api_error(Operation::Retire, &about, &refused)),
+        }
+    }
+}
