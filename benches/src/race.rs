@@ -84,15 +84,18 @@ pub struct Race {
     name: &'static str,
     items: u32,
     rounds: usize,
+    only: Option<String>,
 }
 
 impl Race {
     /// A race over work that handles `items` items each time. 21 rounds, unless the environment's
-    /// `MESH_BENCH_ROUNDS` names another number.
+    /// `MESH_BENCH_ROUNDS` names another number. Under a profiler, `MESH_BENCH_ONLY` names the one
+    /// contestant that is to run.
     #[must_use]
     pub fn new(name: &'static str, items: u32) -> Self {
         let told = std::env::var("MESH_BENCH_ROUNDS").ok().and_then(|text| text.parse().ok());
-        Self { name, items, rounds: told.unwrap_or(21).max(1) }
+        let only = std::env::var("MESH_BENCH_ONLY").ok();
+        Self { name, items, rounds: told.unwrap_or(21).max(1), only }
     }
 
     /// Runs it, after one round that does not count; who goes first changes every round. The first
@@ -102,7 +105,11 @@ impl Race {
         for round in 0..=self.rounds {
             for turn in 0..contestants.len() {
                 let who = (turn + round) % contestants.len();
-                let lap = (contestants[who].lap)();
+                let contestant = &mut contestants[who];
+                if self.only.as_ref().is_some_and(|only| only != contestant.name) {
+                    continue;
+                }
+                let lap = (contestant.lap)();
                 if round > 0 {
                     laps[who].push(lap);
                 }
@@ -125,9 +132,8 @@ impl Race {
             rival,
             rate: compare(&rate),
             cpu: compare(&cpu),
-            latency: timed.then(|| {
-                [compare(&|lap| lap.quantile(0.5)), compare(&|lap| lap.quantile(0.99))]
-            }),
+            latency: timed
+                .then(|| [compare(&|lap| lap.quantile(0.5)), compare(&|lap| lap.quantile(0.99))]),
         }
     }
 }

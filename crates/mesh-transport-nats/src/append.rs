@@ -1,19 +1,22 @@
 //! Appending: confirmed by the stream, retried with the same id until the time is over.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{StatusCode, Subject};
+use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_MESSAGE_ID, NATS_ROLLUP};
+use async_nats::message::OutboundMessage;
+use async_nats::{HeaderMap, StatusCode, Subject};
 use mesh_core::message::Message;
 use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
 use mesh_core::topology::{MeshSubject, StreamName};
 use tokio::time::Instant;
 
 use crate::api_error::{api_error, malformed};
+use crate::convert;
 use crate::link::{Link, deadline};
-use crate::pending::{Kind, Outcome};
+use crate::pending::Outcome;
 use crate::pub_ack::{NoAck, PubAck, pub_ack};
-use crate::publish::hand_over;
 use crate::session::{Op, Session, denied};
 
 const OPERATION: Operation = Operation::Append;
@@ -29,35 +32,39 @@ pub(crate) async fn append(
     options: &AppendOptions,
 ) -> Result<Appended, TransportError> {
     let due = deadline(options.timeout);
-    let subject = Subject::from(message.subject().as_str());
-    let timed_out = || TransportError::new(ErrorKind::TimedOut, OPERATION).about(&subject);
-    let window = tokio::time::timeout_at(due, link.window.acquire()).await;
-    let _place = window
-        .map_err(|_| timed_out().detail("too many appends wait for their confirmation"))?
-        .map_err(|_| crate::link::closed(OPERATION))?;
-    let headers = Own::of(message, options);
+    let subject = message.subject();
+    let timed_out = || TransportError::new(ErrorKind::TimedOut, OPERATION).about(subject);
+    let _place = match link.window.try_acquire() {
+        Ok(place) => place,
+        Err(_) => tokio::time::timeout_at(due, link.window.acquire())
+            .await
+            .map_err(|_| timed_out().detail("too many appends wait for their confirmation"))?
+            .map_err(|_| crate::link::closed(OPERATION))?,
+    };
+    let own = Own::of(options);
     let mut unanswered = 0;
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
     loop {
         let session = link.session(OPERATION, due).await?;
-        match attempt(&session, &subject, message, &headers, due).await? {
+        match attempt(&session, message, &own, due).await? {
             Answered::Stored(appended) => {
-                session.pending.learn(&subject);
                 let duplicate = appended.duplicate && !doubtful;
                 return Ok(Appended { duplicate, ..appended });
             }
             Answered::Lost(cause) => {
                 doubtful = true;
                 if Instant::now() >= due {
-                    return Err(crate::publish::lost(OPERATION, &subject, cause));
+                    return Err(crate::publish::lost(OPERATION, subject.as_str(), cause));
                 }
             }
             Answered::NoStream => {
                 unanswered += 1;
-                if !session.pending.knows(&subject) && unanswered >= TRIES_OF_UNKNOWN {
+                if session.pending.known(subject.as_str()).is_none()
+                    && unanswered >= TRIES_OF_UNKNOWN
+                {
                     return Err(TransportError::new(ErrorKind::NotFound, OPERATION)
-                        .about(&subject)
+                        .about(subject)
                         .detail("no stream takes this subject, or its server is away"));
                 }
                 if tokio::time::timeout_at(due, tokio::time::sleep(AGAIN)).await.is_err() {
@@ -77,26 +84,33 @@ enum Answered {
 
 async fn attempt(
     session: &Session,
-    subject: &Subject,
     message: &Message,
-    headers: &Own,
+    own: &Own<'_>,
     due: Instant,
 ) -> Result<Answered, TransportError> {
-    let key = rand::random();
-    let reply = Subject::from(session.inbox().confirmation(key).as_str());
-    let op = Op {
-        reply: Some(reply.clone()),
-        answer: Some(key),
-        ..Op::new(OPERATION, Kind::Publish, subject)
+    let (subject, known) = session.subject(message.subject().as_str());
+    let (op, reply) = Op::asking(OPERATION, &subject, &session.confirmations);
+    let op = Op { known, ..op };
+    let headers = own.headers(message);
+    let message = OutboundMessage {
+        subject: subject.clone(),
+        reply: Some(reply),
+        payload: message.payload().clone(),
+        headers: Some(headers),
     };
-    let own = headers.list();
-    let send = || hand_over(session, OPERATION, subject, Some(reply), message, &own);
-    match session.operate(op, due, send).await? {
+    let hand = || session.send(OPERATION, &subject, message);
+    match session.operate(op, due, hand).await? {
         Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
             Ok(Answered::NoStream)
         }
-        Outcome::Answer(answer) => confirmed(subject, &answer.payload).map(Answered::Stored),
-        Outcome::Denied(words) => Err(denied(OPERATION, subject, words)),
+        Outcome::Answer(answer) => {
+            let appended = confirmed(&subject, &answer.payload)?;
+            if !known {
+                session.pending.learn(&subject);
+            }
+            Ok(Answered::Stored(appended))
+        }
+        Outcome::Denied(words) => Err(denied(OPERATION, &subject, words)),
         Outcome::Lost(cause) => Ok(Answered::Lost(cause)),
         Outcome::Handled => Ok(Answered::NoStream),
     }
@@ -114,32 +128,30 @@ fn confirmed(subject: &Subject, payload: &[u8]) -> Result<Appended, TransportErr
 }
 
 /// The headers by which the stream goes.
-struct Own {
-    id: String,
-    expected: Option<String>,
-    newest: bool,
+struct Own<'a> {
+    id: Cow<'a, str>,
+    options: &'a AppendOptions,
 }
 
-impl Own {
-    fn of(message: &Message, options: &AppendOptions) -> Self {
+impl<'a> Own<'a> {
+    fn of(options: &'a AppendOptions) -> Self {
         // Without an id of the caller's, one of our own: a retry must not store it twice.
         let id = match &options.id {
-            Some(id) => id.as_str().to_owned(),
-            None => format!("{:032x}", rand::random::<u128>()),
+            Some(id) => Cow::Borrowed(id.as_str()),
+            None => Cow::Owned(format!("{:032x}", rand::random::<u128>())),
         };
-        let channel = MeshSubject::parse(message.subject());
-        let newest = channel.is_ok_and(|channel| channel.stream() == Some(StreamName::Nodes));
-        Self { id, expected: options.expected_last.map(|last| last.to_string()), newest }
+        Self { id, options }
     }
 
-    fn list(&self) -> Vec<(&'static str, &str)> {
-        let mut list = vec![("Nats-Msg-Id", self.id.as_str())];
-        if let Some(expected) = &self.expected {
-            list.push(("Nats-Expected-Last-Subject-Sequence", expected));
+    fn headers(&self, message: &Message) -> HeaderMap {
+        let mut headers = convert::headers_out(message.headers());
+        headers.insert(NATS_MESSAGE_ID, &*self.id);
+        if let Some(expected) = self.options.expected_last {
+            headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, expected.to_string());
         }
-        if self.newest {
-            list.push(("Nats-Rollup", "sub"));
+        if MeshSubject::stream_of(message.subject()) == Some(StreamName::Nodes) {
+            headers.insert(NATS_ROLLUP, "sub");
         }
-        list
+        headers
     }
 }

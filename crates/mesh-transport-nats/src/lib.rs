@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod administration;
 mod api;
 mod api_error;
@@ -15,6 +16,7 @@ mod events;
 mod link;
 mod live;
 mod options;
+mod outlet;
 mod pending;
 mod port;
 mod pub_ack;

@@ -118,6 +118,8 @@ impl<T: Send + 'static> Pump<T> {
         let Spot { session, subscriber, since } = spot;
         let revoked = session.revoked(operation, &filter, group.as_deref(), *since);
         let mut revoked = std::pin::pin!(revoked);
+        let link = Arc::clone(&self.link);
+        let mut draining = std::pin::pin!(link.reached(Stage::Draining));
         loop {
             tokio::select! {
                 biased;
@@ -131,7 +133,7 @@ impl<T: Send + 'static> Pump<T> {
                     let _ = subscriber.unsubscribe().await;
                     return Some(None);
                 }
-                () = self.link.reached(Stage::Draining) => {
+                () = &mut draining => {
                     while let Some(Some(message)) = subscriber.next().now_or_never() {
                         self.take(message);
                     }

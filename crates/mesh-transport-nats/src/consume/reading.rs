@@ -1,12 +1,13 @@
 //! One reader of a consumer: what the server has pushed here, and what was handed on.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use async_nats::message::OutboundMessage;
 use async_nats::{StatusCode, Subject, Subscriber};
 use bytes::Bytes;
 use futures_core::Stream;
@@ -17,13 +18,13 @@ use mesh_core::port::{
 use mesh_core::subject::Filter;
 use mesh_core::topology::{AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject};
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use super::settle::{self, Claimed};
-use crate::convert;
+use crate::convert::{self, Recent};
 use crate::link::{Link, closed};
-use crate::pending::{Kind, Outcome};
-use crate::port::malformed;
+use crate::pending::Outcome;
 use crate::session::{Op, Session, denied};
 
 /// See the module.
@@ -46,13 +47,14 @@ pub(crate) struct Reading {
 pub(super) struct State {
     source: Option<Subscriber>,
     pub(super) held: VecDeque<Held>,
-    pub(super) claims: HashMap<u64, Subject>,
+    pub(super) claims: FxHashMap<u64, Subject>,
     next_claim: u64,
     /// What was settled and not yet confirmed, oldest first: sent again in the next session.
     pub(super) unconfirmed: VecDeque<(Subject, Bytes)>,
     /// How many of those were confirmed since the reading began.
     pub(super) confirmed: u64,
     words: VecDeque<ReceiveError>,
+    recent: Recent,
     end: Option<Option<TransportError>>,
     over: bool,
     waker: Option<Waker>,
@@ -152,22 +154,17 @@ impl Reading {
         operation: Operation,
         due: Instant,
     ) -> Result<Word, TransportError> {
-        let key = rand::random();
-        let reply = Subject::from(session.inbox().confirmation(key).as_str());
         let subject = &self.nothing;
-        let op = Op {
-            reply: Some(reply.clone()),
-            answer: Some(key),
-            ..Op::new(operation, Kind::Publish, subject)
+        let (op, reply) = Op::asking(operation, subject, &session.confirmations);
+        let op = Op { known: session.pending.known(subject).is_some(), ..op };
+        let question = OutboundMessage {
+            subject: subject.clone(),
+            reply: Some(reply),
+            payload: Bytes::from_static(settle::PROGRESS),
+            headers: None,
         };
-        let outcome = session
-            .operate(op, due, || async {
-                let verb = Bytes::from_static(settle::PROGRESS);
-                let sent = session.client.publish_with_reply(subject.clone(), reply, verb).await;
-                sent.map_err(|e| crate::error::publish_error(e, operation, subject))
-            })
-            .await?;
-        match outcome {
+        let hand = || session.send(operation, subject, question);
+        match session.operate(op, due, hand).await? {
             Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
                 Ok(Word::Nobody)
             }
@@ -218,21 +215,17 @@ impl Reading {
 
     fn admit(
         self: &Arc<Self>,
-        message: async_nats::Message,
+        mut message: async_nats::Message,
         state: &mut State,
     ) -> Result<Delivery, ReceiveError> {
-        let subject = || mesh_core::subject::Subject::new(message.subject.as_str()).ok();
-        let numbers = message.reply.as_ref().and_then(|reply| self.prefix.read(reply.as_str()));
-        let (Some(numbers), Some(ack)) = (numbers, message.reply.clone()) else {
-            return Err(match subject() {
-                Some(subject) => {
-                    ReceiveError::Refused { subject, reason: RefusalReason::ForeignAck }
-                }
-                None => malformed(None),
-            });
+        let ack = message.reply.take();
+        let numbers = ack.as_ref().and_then(|ack| self.prefix.read(ack));
+        let Ok(message) = convert::message_in(message, false, &mut state.recent) else {
+            return Err(ReceiveError::Lagged { lost: 1 });
         };
-        let Some(message) = convert::message_in(message, false) else {
-            return Err(malformed(None));
+        let (Some(numbers), Some(ack)) = (numbers, ack) else {
+            let (subject, reason) = (message.subject().clone(), RefusalReason::ForeignAck);
+            return Err(ReceiveError::Refused { subject, reason });
         };
         let fits = |filter: &Filter| filter.matches(message.subject());
         if !self.patterns.is_empty() && !self.patterns.iter().any(fits) {
@@ -278,11 +271,19 @@ impl Reading {
         self.wake(state);
     }
 
-    /// Takes a claim to settle it: each is settled once.
-    pub(super) fn take(&self, claim: u64) -> Result<Subject, TransportError> {
+    /// Takes a claim to settle it: each is settled once. With a verdict, that is remembered until the
+    /// server has confirmed it.
+    pub(super) fn take(&self, claim: u64, verb: Option<&Bytes>) -> Result<Subject, TransportError> {
         let mut state = self.state.lock();
+        let full = state.claims.len() >= self.in_flight;
         let ack = state.claims.remove(&claim).ok_or_else(|| closed(Operation::Settle))?;
-        self.wake(state);
+        if let Some(verb) = verb {
+            state.note(&ack, verb, self.rules.max_ack_pending);
+        }
+        // Else the reader waits for the server, if for anything.
+        if full {
+            self.wake(state);
+        }
         Ok(ack)
     }
 
@@ -296,6 +297,16 @@ impl Reading {
 }
 
 impl State {
+    /// Remembers a verdict until the server has confirmed it.
+    pub(super) fn note(&mut self, ack: &Subject, verb: &Bytes, most: usize) {
+        self.unconfirmed.push_back((ack.clone(), verb.clone()));
+        // More than the server lets be unsettled can't be in doubt: the oldest made room for the newest.
+        while self.unconfirmed.len() > most {
+            self.unconfirmed.pop_front();
+            self.confirmed += 1;
+        }
+    }
+
     /// What waits here, else what the server sends next.
     fn next(&mut self, context: &mut Context<'_>) -> Poll<async_nats::Message> {
         if let Some(held) = self.held.pop_front() {

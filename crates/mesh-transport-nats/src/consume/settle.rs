@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::Subject;
+use async_nats::message::OutboundMessage;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use mesh_core::port::{Operation, Settlement, TransportError, Verdict};
 
 use super::Reading;
-use crate::error;
 use crate::link::deadline;
 use crate::session::Session;
 
@@ -30,10 +30,14 @@ pub(super) struct Claimed {
 impl Settlement for Claimed {
     async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
         let reading = &self.reading;
-        let ack = reading.take(self.claim)?;
+        let verb = verb(&verdict);
+        if let Some(session) = reading.link.session_now() {
+            let ack = reading.take(self.claim, Some(&verb))?;
+            return say(&session, Operation::Settle, ack, verb).await;
+        }
+        let ack = reading.take(self.claim, None)?;
         let due = deadline(PATIENCE.min(reading.rules.ack_wait));
         let session = reading.link.session(Operation::Settle, due).await?;
-        let verb = verb(&verdict);
         reading.note(&ack, &verb);
         say(&session, Operation::Settle, ack, verb).await
     }
@@ -48,22 +52,15 @@ impl Settlement for Claimed {
     }
 
     fn release(self: Box<Self>) {
-        if let Ok(ack) = self.reading.take(self.claim) {
+        if let Ok(ack) = self.reading.take(self.claim, None) {
             self.reading.give_back(ack);
         }
     }
 }
 
 impl Reading {
-    /// Remembers a verdict until the server has confirmed it.
     fn note(&self, ack: &Subject, verb: &Bytes) {
-        let mut state = self.state.lock();
-        state.unconfirmed.push_back((ack.clone(), verb.clone()));
-        // More than the server lets be unsettled can't be in doubt: the oldest made room for the newest.
-        while state.unconfirmed.len() > self.rules.max_ack_pending {
-            state.unconfirmed.pop_front();
-            state.confirmed += 1;
-        }
+        self.state.lock().note(ack, verb, self.rules.max_ack_pending);
     }
 
     /// Gives one delivery back, without waiting. Without a connection the claim runs out by itself.
@@ -139,6 +136,9 @@ pub(super) async fn say(
     ack: Subject,
     verb: Bytes,
 ) -> Result<(), TransportError> {
-    let said = session.client.publish(ack, verb).await;
-    said.map_err(|e| error::publish_error(e, operation, "an acknowledgement"))
+    let message = OutboundMessage { subject: ack, reply: None, payload: verb, headers: None };
+    match session.send(operation, "an acknowledgement", message)? {
+        Some(handing) => handing.await,
+        None => Ok(()),
+    }
 }
