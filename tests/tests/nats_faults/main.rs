@@ -13,4 +13,5 @@ mod sessions;
 mod silent;
 mod slow;
 mod storm;
+mod verdicts;
 mod ways;
