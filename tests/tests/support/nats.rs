@@ -1,28 +1,36 @@
 //! A private nats-server as a bed of the suite: a server for each case, a user for each account that
-//! a case dials as.
+//! a case dials as. In one account with the streams, or in the split layout of protocol §4, where the
+//! streams and who uses the server's API are in BUS and everybody else is in EDGE.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use mesh_core::credential::{Login, Secret};
 use mesh_core::identity::Principal;
 use mesh_core::name::ConsumerName;
-use mesh_core::permissions::{Permissions, Rules};
+use mesh_core::permissions::Permissions;
 use mesh_core::port::{Capability, Connection, DriftMode, ErrorKind, Operation, TransportError};
 use mesh_core::time::Timestamp;
-use mesh_core::topology::{ConsumerRef, StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology, api_filter};
 use mesh_testkit::fixtures::controller;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
 use mesh_testkit::suite::{Bed, Harness, Hook, HookError, StartError};
 use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
 use tokio::sync::Mutex;
 
-/// The user that may do everything.
+use crate::accounts::{crossing, user};
+
+/// The users that may do everything, in EDGE or the only account, and in BUS.
 const OPEN: &str = "open";
+const OPEN_BUS: &str = "open-bus";
 const PASSWORD: &str = "n0t-a-secret";
 
-pub struct Nats;
+/// In which accounts its users are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nats {
+    OneAccount,
+    Split,
+}
 
 #[async_trait]
 impl Harness for Nats {
@@ -35,8 +43,8 @@ impl Harness for Nats {
     }
 
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
-        let server = NatsServer::launch(config(&[])).await?;
-        let mut bed = Server { server, users: Mutex::default(), controller: None };
+        let server = NatsServer::launch(config(*self, &[])).await?;
+        let mut bed = Server { layout: *self, server, users: Mutex::default(), controller: None };
         let controller = bed.connect(controller(), None).await?;
         controller.administration()?.assert(topology, DriftMode::Report).await?;
         let notices = ConsumerRef::new(StreamName::Advisories, ConsumerName::new("controller")?);
@@ -48,41 +56,34 @@ impl Harness for Nats {
     }
 }
 
-/// One account with JetStream, and these users beside the open one.
-fn config(users: &[User]) -> NatsConfig {
-    let mut text = format!("{{ user: {OPEN}, password: \"{PASSWORD}\" }}\n");
-    for User { name, permissions, .. } in users {
-        let (publish, subscribe) = (rules(&permissions.publish), rules(&permissions.subscribe));
-        let _ = writeln!(
-            text,
-            "{{ user: \"{name}\", password: \"{PASSWORD}\", permissions: {{ publish: {publish}, subscribe: {subscribe} }} }}"
-        );
+/// JetStream, the open users and these.
+fn config(layout: Nats, users: &[User]) -> NatsConfig {
+    let everything = Permissions::everything();
+    let mut edge = user(OPEN, PASSWORD, &everything);
+    let mut bus = user(OPEN_BUS, PASSWORD, &everything);
+    for User { name, permissions, in_bus, .. } in users {
+        let list = if *in_bus { &mut bus } else { &mut edge };
+        list.push_str(&user(name, PASSWORD, permissions));
     }
-    NatsConfig::new()
-        .jetstream()
-        .with(format!("accounts {{ MESH {{ jetstream: enabled, users: [ {text} ] }} }}"))
+    let (exports, imports) = crossing(None);
+    let accounts = match layout {
+        Nats::OneAccount => format!("MESH {{ jetstream: enabled, users: [ {edge} {bus} ] }}"),
+        Nats::Split => format!(
+            "BUS {{ jetstream: enabled, users: [ {bus} ], exports: [ {exports} ] }}\n\
+             EDGE {{ users: [ {edge} ], imports: [ {imports} ] }}"
+        ),
+    };
+    NatsConfig::new().jetstream().with(format!("accounts {{ {accounts} }}"))
 }
 
-/// One side of the permissions as the server writes them. An empty list would allow everything.
-fn rules(rules: &Rules) -> String {
-    let list = |items: Vec<String>| format!("[{}]", items.join(", "));
-    if rules.allowed().is_empty() {
-        return "{ deny: \">\" }".to_owned();
-    }
-    let allowed = rules.allowed().iter().map(|rule| match &rule.group {
-        Some(group) => format!("\"{} {group}\"", rule.filter),
-        None => format!("\"{}\"", rule.filter),
-    });
-    let denied = rules.denied().iter().map(|filter| format!("\"{filter}\""));
-    let denied: Vec<_> = denied.collect();
-    let allow = list(allowed.collect());
-    if denied.is_empty() {
-        return format!("{{ allow: {allow} }}");
-    }
-    format!("{{ allow: {allow}, deny: {} }}", list(denied))
+/// Whether somebody's user is beside the streams: the controller's, unless it may not use the API.
+fn is_in_bus(principal: &Principal, permissions: Option<&Permissions>) -> bool {
+    let api = |may: &Permissions| may.publish.permits_filter(&api_filter(), None);
+    matches!(principal, Principal::Controller { .. }) && permissions.is_none_or(api)
 }
 
 struct Server {
+    layout: Nats,
     server: NatsServer,
     users: Mutex<Vec<User>>,
     /// Who makes dead letters of the server's notices.
@@ -94,6 +95,7 @@ struct User {
     name: String,
     principal: Principal,
     permissions: Permissions,
+    in_bus: bool,
 }
 
 #[async_trait]
@@ -103,14 +105,16 @@ impl Bed for Server {
         principal: Principal,
         permissions: Option<Permissions>,
     ) -> Result<Connection, TransportError> {
+        let in_bus = is_in_bus(&principal, permissions.as_ref());
         let user = match permissions {
+            None if in_bus => OPEN_BUS.to_owned(),
             None => OPEN.to_owned(),
             Some(permissions) => {
                 let mut users = self.users.lock().await;
                 let name = format!("user-{}", users.len());
                 let principal = principal.clone();
-                users.push(User { name: name.clone(), principal, permissions });
-                self.server.reload(config(&users)).await.map_err(broken)?;
+                users.push(User { name: name.clone(), principal, permissions, in_bus });
+                self.server.reload(config(self.layout, &users)).await.map_err(broken)?;
                 name
             }
         };
@@ -130,7 +134,7 @@ impl Bed for Server {
         for user in users.iter_mut().filter(|user| user.principal == *principal) {
             user.permissions = permissions.clone();
         }
-        Ok(self.server.reload(config(&users)).await?)
+        Ok(self.server.reload(config(self.layout, &users)).await?)
     }
 }
 

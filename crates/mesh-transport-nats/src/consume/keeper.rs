@@ -147,6 +147,7 @@ async fn again(
             // What is left to be settled is said by the next look.
             return Ok(Some(session));
         }
+        reading.make_way(&session, due).await;
         let opened = match reading.open(&session, due).await {
             Ok(source) => {
                 reading.place(&session, source);

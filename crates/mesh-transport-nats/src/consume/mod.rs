@@ -3,6 +3,7 @@
 mod keeper;
 mod reading;
 mod settle;
+mod unreadable;
 mod verdicts;
 
 use std::pin::Pin;
@@ -32,6 +33,7 @@ pub(crate) async fn consume(
     let due = deadline(options.timeout);
     let session = link.session(Operation::Consume, due).await?;
     let reading = Arc::new(Reading::new(link, consumer, options));
+    reading.make_way(&session, due).await;
     let source = reading.open(&session, due).await?;
     reading.place(&session, source);
     link.readings.lock().push(Arc::clone(&reading));

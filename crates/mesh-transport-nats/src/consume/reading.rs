@@ -39,7 +39,7 @@ pub(crate) struct Reading {
     pub(crate) rules: ConsumerRules,
     patterns: Vec<Filter>,
     in_flight: usize,
-    prefix: AckPrefix,
+    pub(super) prefix: AckPrefix,
     /// An address of this consumer that belongs to no delivery, to ask whether it is there.
     nothing: Subject,
     /// How many subscriptions the session had lost by a withdrawn right when this one was made.

@@ -64,6 +64,11 @@ impl Verdicts {
             .collect()
     }
 
+    /// Their addresses.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = &Subject> {
+        self.list.iter().map(|said| &said.ack)
+    }
+
     /// The number of the first that was not said in that session: whatever the server says there to
     /// something later proves all before it.
     pub(super) fn said_before(&self, session: u64) -> u64 {

@@ -5,6 +5,7 @@ use async_nats::{StatusCode, Subject};
 use async_trait::async_trait;
 use bytes::Bytes;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use tokio::time::Instant;
 
 use super::Owner;
 use crate::api::Api;
@@ -12,7 +13,7 @@ use crate::error::publish_error;
 use crate::link;
 use crate::pending::{Kind, Outcome};
 use crate::publish::lost;
-use crate::session::{Op, denied};
+use crate::session::{Op, Session, denied};
 
 /// The server's API, asked on this connection.
 #[derive(Debug)]
@@ -33,32 +34,43 @@ impl Api for LinkApi {
         link.check_open(operation)?;
         let due = link::deadline(timeout);
         let session = link.session(operation, due).await?;
-        let subject = Subject::from(subject);
-        let key = rand::random();
-        let reply = Subject::from(session.inbox().confirmation(key).as_str());
-        let op = Op {
-            reply: Some(reply.clone()),
-            answer: Some(key),
-            ..Op::new(operation, Kind::Publish, &subject)
-        };
-        let outcome = session
-            .operate(op, due, || async {
-                let sent = session.client.publish_with_reply(subject.clone(), reply, body.into());
-                sent.await.map_err(|error| publish_error(error, operation, &subject))
-            })
-            .await?;
-        match outcome {
-            Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
-                Err(TransportError::new(ErrorKind::NoResponders, operation)
-                    .about(&subject)
-                    .detail("no JetStream for this account"))
-            }
-            Outcome::Answer(answer) => Ok(answer.payload),
-            Outcome::Denied(words) => Err(denied(operation, &subject, words)),
-            Outcome::Lost(error) => Err(lost(operation, &subject, error)),
-            Outcome::Handled => Err(TransportError::new(ErrorKind::Broker, operation)
+        ask(&session, operation, subject, body, due).await
+    }
+}
+
+/// Asks the server's API in this session.
+pub(crate) async fn ask(
+    session: &Session,
+    operation: Operation,
+    subject: &str,
+    body: Vec<u8>,
+    due: Instant,
+) -> Result<Bytes, TransportError> {
+    let subject = Subject::from(subject);
+    let key = rand::random();
+    let reply = Subject::from(session.inbox().confirmation(key).as_str());
+    let op = Op {
+        reply: Some(reply.clone()),
+        answer: Some(key),
+        ..Op::new(operation, Kind::Publish, &subject)
+    };
+    let outcome = session
+        .operate(op, due, || async {
+            let sent = session.client.publish_with_reply(subject.clone(), reply, body.into());
+            sent.await.map_err(|error| publish_error(error, operation, &subject))
+        })
+        .await?;
+    match outcome {
+        Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
+            Err(TransportError::new(ErrorKind::NoResponders, operation)
                 .about(&subject)
-                .detail("the server answered nothing")),
+                .detail("no JetStream for this account"))
         }
+        Outcome::Answer(answer) => Ok(answer.payload),
+        Outcome::Denied(words) => Err(denied(operation, &subject, words)),
+        Outcome::Lost(error) => Err(lost(operation, &subject, error)),
+        Outcome::Handled => Err(TransportError::new(ErrorKind::Broker, operation)
+            .about(&subject)
+            .detail("the server answered nothing")),
     }
 }

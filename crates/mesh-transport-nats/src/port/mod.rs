@@ -12,7 +12,7 @@ use mesh_core::port::Operation;
 
 use crate::link::{Link, Phase, Stage, deadline};
 
-pub(crate) use administration::LinkApi;
+pub(crate) use administration::{LinkApi, ask};
 pub(crate) use transport::malformed;
 
 /// How long what was sent last may take after the connection was dropped.
