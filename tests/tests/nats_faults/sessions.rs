@@ -133,11 +133,10 @@ impl Player {
                     self.silent.store(false, Ordering::Relaxed);
                 }
                 // A subscription that is none.
-                Heard::Line(line) if line.contains(".>.") => {
-                    if !self.silent.load(Ordering::Relaxed) {
-                        let clients = fake.say("-ERR 'Invalid Subject'\r\n");
-                        assert!(clients > 0);
-                    }
+                Heard::Line(line)
+                    if line.contains(".>.") && !self.silent.load(Ordering::Relaxed) =>
+                {
+                    assert!(fake.say("-ERR 'Invalid Subject'\r\n") > 0);
                 }
                 Heard::Line(line) if line.contains("mesh.tools.>") => {
                     let session = self.sessions.load(Ordering::Relaxed);
