@@ -207,3 +207,35 @@ impl Hearing {
         self.overflows.subscribe()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(revoked: &Revocations, filter: &str, group: Option<&str>, since: u64) -> String {
+        revoked.find(filter, group, since).unwrap_or("none").to_owned()
+    }
+
+    #[test]
+    fn a_subscription_is_ended_by_what_came_after_it() {
+        let mut revoked = Revocations::default();
+        revoked.add("a".to_owned(), None, "first".to_owned());
+        assert_eq!(words(&revoked, "a", None, 0), "first");
+        assert_eq!(words(&revoked, "a", None, revoked.count), "none");
+        let before = revoked.count;
+        revoked.add("a".to_owned(), Some("g".to_owned()), "of the group".to_owned());
+        assert_eq!(words(&revoked, "a", Some("g"), before), "of the group");
+        assert_eq!(words(&revoked, "a", Some("h"), before), "none");
+        assert_eq!(words(&revoked, "b", None, 0), "none");
+    }
+
+    #[test]
+    fn the_same_words_again_take_no_room_and_there_is_an_end_to_room() {
+        let mut revoked = Revocations::default();
+        (0..10).for_each(|_| revoked.add("a".to_owned(), None, "again".to_owned()));
+        assert_eq!((revoked.list.len(), revoked.count), (1, 10));
+        assert_eq!(words(&revoked, "a", None, 9), "again");
+        (0..5000).for_each(|n| revoked.add(format!("a.{n}"), None, String::new()));
+        assert_eq!(revoked.list.len(), Revocations::MOST);
+    }
+}

@@ -30,7 +30,8 @@ pub struct NatsOptions {
     /// log in at once, and it checks their passwords one after another.
     pub connect_timeout: Duration,
     /// How long the server may be silent before it is asked whether it is there. The connection
-    /// counts as lost after two questions without an answer. 10 s unless told.
+    /// counts as lost after two questions without an answer, and also where it answers these and has said
+    /// nothing for twice as long to what was sent. 10 s unless told.
     pub ping_interval: Duration,
     /// The wait before the first new attempt after a connection is lost; it doubles with each attempt,
     /// and is jittered. 100 ms unless told.

@@ -9,8 +9,8 @@ use mesh_core::credential::{Credential, Login, Secret};
 use mesh_core::identity::Principal;
 use mesh_core::message::{Message, PublishId};
 use mesh_core::port::{
-    AppendOptions, Connection, ConnectionState, ConsumeOptions, Deliveries, DriftMode,
-    TransportError,
+    AppendOptions, Connection, ConnectionState, ConsumeOptions, ConsumerState, Deliveries,
+    DriftMode,
 };
 use mesh_core::topology::{ConsumerRef, ConsumerRules, ConsumerSpec, StreamName, Topology};
 use mesh_testkit::fixtures;
@@ -147,11 +147,21 @@ pub(crate) async fn stored(address: SocketAddr) -> u64 {
 
 /// How many events a consumer has yet to settle.
 pub(crate) async fn owed(address: SocketAddr, consumer: &ConsumerRef) -> u64 {
+    let state = inspect(address, consumer).await;
+    state.pending + state.in_flight
+}
+
+/// How many of them it has been given.
+pub(crate) async fn claimed(address: SocketAddr, consumer: &ConsumerRef) -> u64 {
+    inspect(address, consumer).await.in_flight
+}
+
+async fn inspect(address: SocketAddr, consumer: &ConsumerRef) -> ConsumerState {
     let controller = dial(address, fixtures::controller()).await;
     let administration = controller.administration().unwrap();
     let state = administration.inspect_consumer(consumer).await.unwrap().unwrap();
     controller.transport().close(Duration::from_secs(5)).await;
-    state.pending + state.in_flight
+    state
 }
 
 /// A server with the stream of events and `mail`'s consumer by those rules.
@@ -178,9 +188,22 @@ pub(crate) async fn consume(
 
 /// Looks again and again until it finds something, or fails the test after a minute.
 pub(crate) async fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    // Not the other one: its future can't be spawned.
     let due = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < due, "not within a minute: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The same with a look that takes its time.
+pub(crate) async fn until_async<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let due = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = look().await {
             return found;
         }
         assert!(Instant::now() < due, "not within a minute: {what}");

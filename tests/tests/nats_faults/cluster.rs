@@ -105,7 +105,7 @@ async fn the_loss_of_a_leader_under_load_loses_nothing_and_ends_no_reader() {
     let reading = tokio::time::timeout(OUTAGE, reading).await.expect("all events in time");
     let (handled, again) = reading.unwrap();
 
-    let confirmed = confirmed.lock();
+    let confirmed = std::mem::take(&mut *confirmed.lock());
     let mut times: Vec<_> = confirmed.iter().map(|(_, at)| *at).collect();
     times.sort();
     let gap = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();

@@ -1,14 +1,16 @@
 //! What is left of a session that ended, and what begins the next.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_core::port::{ErrorKind, PublishOptions};
+use mesh_core::port::{ErrorKind, PublishOptions, ReceiveError};
 use mesh_testkit::fixtures::{filter, message, module};
 use mesh_testkit::servers::Proxy;
 use mesh_testkit::servers::nats::{FakeConfig, FakeNats, Heard, NatsServer};
 use mesh_transport_nats::{NatsOptions, Source, connect};
+use parking_lot::Mutex;
 
 use crate::bed::{self, States, quick, target};
 
@@ -113,44 +115,64 @@ async fn a_connection_that_is_cut_again_and_again_is_made_anew_in_ever_longer_pa
     connection.transport().publish(message("mesh.tools.mail.open", ""), publish).await.unwrap();
 }
 
-#[tokio::test]
-async fn a_session_whose_probe_is_never_answered_is_given_up_and_the_next_works() {
-    let fake = Arc::new(FakeNats::start(FakeConfig::new()).await.unwrap());
-    let (silent, sessions) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
-    let playing = {
-        let (fake, silent, sessions) = (fake.clone(), silent.clone(), sessions.clone());
-        tokio::spawn(async move {
-            loop {
-                match fake.heard().await.unwrap() {
-                    Heard::Opened(number) => {
-                        sessions.store(u32::try_from(number).unwrap(), Ordering::Relaxed);
-                        silent.store(false, Ordering::Relaxed);
-                    }
-                    // A subscription that is none.
-                    Heard::Line(line) if line.contains(".>.") => {
-                        if !silent.load(Ordering::Relaxed) {
-                            assert_eq!(fake.say("-ERR 'Invalid Subject'\r\n"), 1);
-                        }
-                    }
-                    _ => {}
+/// A server that answers probes until it is told to be silent, and again on each new connection.
+#[derive(Clone, Default)]
+struct Player {
+    silent: Arc<AtomicBool>,
+    sessions: Arc<AtomicU64>,
+    /// The connections on which the subscription of the test was made.
+    subscribed: Arc<Mutex<BTreeSet<u64>>>,
+}
+
+impl Player {
+    async fn play(self, fake: Arc<FakeNats>) {
+        loop {
+            match fake.heard().await.unwrap() {
+                Heard::Opened(number) => {
+                    self.sessions.store(number, Ordering::Relaxed);
+                    self.silent.store(false, Ordering::Relaxed);
                 }
+                // A subscription that is none.
+                Heard::Line(line)
+                    if line.contains(".>.") && !self.silent.load(Ordering::Relaxed) =>
+                {
+                    assert!(fake.say("-ERR 'Invalid Subject'\r\n") > 0);
+                }
+                Heard::Line(line) if line.contains("mesh.tools.>") => {
+                    let session = self.sessions.load(Ordering::Relaxed);
+                    self.subscribed.lock().insert(session);
+                }
+                _ => {}
             }
-        })
-    };
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_whose_probe_is_never_answered_is_given_up_with_all_that_was_placed_in_it() {
+    let fake = Arc::new(FakeNats::start(FakeConfig::new()).await.unwrap());
+    let player = Player::default();
+    let playing = tokio::spawn(player.clone().play(Arc::clone(&fake)));
     let target = target(fake.address(), module("n1", "mail"), bed::USER);
+    // Pings are answered all the while, so the connection itself looks well.
     let connection = connect(target, quick()).await.unwrap();
+    let states = States::of(&connection);
+    let transport = connection.transport();
+    let mut heard = transport.subscribe(filter("mesh.tools.>"), <_>::default()).await.unwrap();
     let publish = |timeout| {
         let options = PublishOptions { timeout, ..<_>::default() };
-        connection.transport().publish(message("mesh.tools.mail.open", ""), options)
+        transport.publish(message("mesh.tools.mail.open", ""), options)
     };
     publish(Duration::from_secs(5)).await.unwrap();
-    silent.store(true, Ordering::Relaxed);
+    player.silent.store(true, Ordering::Relaxed);
     let error = publish(Duration::from_millis(200)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
     let began = Instant::now();
-    // PING is answered all the while, so the connection itself looks well.
-    bed::until("another session", || (sessions.load(Ordering::Relaxed) == 2).then_some(())).await;
+    states.mended().await;
     publish(Duration::from_secs(5)).await.unwrap();
     println!("a probe without an answer: the next publish worked after {:.1?}", began.elapsed());
+    assert!(matches!(heard.next().await, Some(Err(ReceiveError::Interrupted))));
+    let placed = player.subscribed.lock().clone();
+    assert_eq!(placed, [1, player.sessions.load(Ordering::Relaxed)].into(), "in each session");
     playing.abort();
 }

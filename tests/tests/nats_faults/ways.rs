@@ -100,7 +100,7 @@ impl Scene {
         let requests = self.connection.requests().unwrap();
         let said = || message(FIND, "");
         let publish = PublishOptions { timeout: TIME, ..<_>::default() };
-        let insist = PublishOptions { require_receiver: true, ..publish.clone() };
+        let insist = PublishOptions { require_receiver: true, timeout: TIME };
         let subscribe = SubscribeOptions { timeout: TIME, ..<_>::default() };
         let consume = ConsumeOptions { timeout: TIME, ..<_>::default() };
         let crm = Responder::Module(module_name("crm"));

@@ -143,7 +143,7 @@ async fn again(
     loop {
         let Some(session) = link.session_after(last).await else { return Ok(None) };
         let due = deadline(link.options.connect_timeout);
-        if !read {
+        if !read || link.is_closing() {
             // What is left to be settled is said by the next look.
             return Ok(Some(session));
         }
