@@ -109,13 +109,38 @@ impl Dispatcher {
         let Some(handlers) = self.matching(&received, stop).await else {
             return Verdict::Nak { delay: None };
         };
-        let mut failures = Vec::new();
+        let (mut done, mut failures) = (Vec::new(), Vec::new());
         for (pattern, handler) in handlers {
-            if let Err(error) = self.run(pattern, handler, received.clone()).await {
-                failures.push(error);
+            let key = self.key(pattern, &received);
+            match self.run(key.clone(), handler, received.clone()).await {
+                Ok(()) => done.push(key),
+                Err(error) => failures.push(error),
             }
         }
-        self.conclude(info, &failures)
+        let verdict = self.conclude(info, &failures);
+        if matches!(verdict, Verdict::Nak { .. }) {
+            self.remember(done).await;
+        }
+        verdict
+    }
+
+    fn key(&self, handler: Filter, received: &ReceivedEvent) -> HandledKey {
+        HandledKey {
+            consumer: self.consumer.clone(),
+            handler,
+            module: received.module.clone(),
+            event: received.event.id().clone(),
+        }
+    }
+
+    /// Records again what was handled of an event that comes again: it must be known from now on, and
+    /// the handler that failed may have taken any time.
+    async fn remember(&self, done: Vec<HandledKey>) {
+        for key in done {
+            if let Err(error) = self.stored(self.handled.record(key)).await {
+                tracing::warn!(consumer = %self.consumer, %error, "may be handled again");
+            }
+        }
     }
 
     /// The handlers that match, waiting for one to be registered; none if that takes too long.
@@ -155,16 +180,10 @@ impl Dispatcher {
     /// Runs one handler unless it has handled this event, and records that it has.
     async fn run(
         &self,
-        handler_name: Filter,
+        key: HandledKey,
         handler: Handler,
         received: ReceivedEvent,
     ) -> Result<(), HandlerError> {
-        let key = HandledKey {
-            consumer: self.consumer.clone(),
-            handler: handler_name,
-            module: received.module.clone(),
-            event: received.event.id().clone(),
-        };
         // Of two copies in hand at a time the second waits, and then finds it handled.
         let _turn = self.in_hand.take(key.clone()).await;
         match self.stored(self.handled.look_up(&key)).await? {

@@ -61,7 +61,9 @@ impl HandlerError {
         Self { message: message.into(), outcome: Outcome::Retry { after: Some(wait) } }
     }
 
-    /// Don't try again: to the dead letters.
+    /// Don't try again: to the dead letters. Where another handler of the same event asks for another
+    /// try, the event goes there after that one has succeeded or the tries are used up, and until then
+    /// the handler that rejected is run again with each try.
     #[must_use]
     pub fn reject(message: impl Into<String>) -> Self {
         Self { message: message.into(), outcome: Outcome::Reject }

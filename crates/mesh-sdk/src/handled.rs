@@ -49,7 +49,7 @@ pub trait HandledStore: Send + Sync + fmt::Debug {
     /// When the store can't say: the event is then tried again later.
     async fn look_up(&self, key: &HandledKey) -> Result<Handled, String>;
 
-    /// Records it.
+    /// Records it, perhaps not for the first time: it is remembered from now on.
     ///
     /// # Errors
     /// When it could not be recorded: the event is then tried again later.
@@ -60,8 +60,8 @@ pub trait HandledStore: Send + Sync + fmt::Debug {
     fn window(&self) -> Duration;
 }
 
-/// Remembers in memory: the last 100,000 events, each for [`RetryPolicy::SPAN`]. "Once" holds while
-/// the process lives.
+/// Remembers in memory: the last 100,000 keys, one for each handler of each event, each for
+/// [`RetryPolicy::SPAN`]. "Once" holds while the process lives.
 pub struct MemoryHandled {
     clock: Arc<dyn Clock>,
     capacity: usize,
@@ -85,13 +85,13 @@ struct Mark {
 }
 
 impl MemoryHandled {
-    /// Room for 100,000 events, each remembered for [`RetryPolicy::SPAN`].
+    /// Room for 100,000 keys, each remembered for [`RetryPolicy::SPAN`].
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self::with_bounds(clock, 100_000, RetryPolicy::SPAN)
     }
 
-    /// Room for `capacity` events, each remembered for `window`. When it is full the oldest goes:
+    /// Room for `capacity` keys, each remembered for `window`. When it is full the oldest goes:
     /// an event that then came again would be handled again, as at-least-once allows.
     #[must_use]
     pub fn with_bounds(clock: Arc<dyn Clock>, capacity: usize, window: Duration) -> Self {

@@ -31,6 +31,15 @@ pub(crate) async fn append(
     message: &Message,
     options: &AppendOptions,
 ) -> Result<Appended, TransportError> {
+    let under_way = link.accepted.begin();
+    under_way.end(stored(link, message, options).await)
+}
+
+async fn stored(
+    link: &Arc<Link>,
+    message: &Message,
+    options: &AppendOptions,
+) -> Result<Appended, TransportError> {
     let due = deadline(options.timeout);
     let subject = Subject::from(message.subject().as_str());
     let timed_out = || TransportError::new(ErrorKind::TimedOut, OPERATION).about(&subject);

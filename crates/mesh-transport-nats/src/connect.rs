@@ -86,12 +86,14 @@ pub async fn connect(
     let inbox = Inbox::of(&principal);
     let session = Session::open(1, &target, &options, &inbox, &counters).await?;
     let capabilities = Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
+    let (major, minor, patch) = session.server.version;
     let first = Arc::clone(&session);
     let link = Link::new(principal.clone(), options, capabilities, counters, first);
     tokio::spawn(supervise(Arc::clone(&link), source, session));
     let clock = Arc::clone(&link.clock);
     let port = Arc::new(Port { owner: Owner::new(link) });
     let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
+        .with_broker(format!("nats-server {major}.{minor}.{patch}"))
         .with_streams(Arc::clone(&port) as _)
         .with_requests(Arc::clone(&port) as _);
     Ok(match principal {
@@ -108,4 +110,27 @@ pub fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> Tran
     TransportError::new(ErrorKind::Invalid, Operation::Connect)
         .detail(format!("the credential can't be read: {error}"))
         .caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_core::manifest::{Mesh, ModuleManifest};
+    use mesh_testkit::servers::nats::{Layout, MeshServer};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_says_which_server_it_reached_and_the_controllers_alone_administers() {
+        let mail = ModuleManifest::parse("mail.toml", "name = 'mail'\nversion = '1'").unwrap();
+        let mesh = Mesh::on_one_node(&"n1".parse().unwrap(), [mail]).unwrap();
+        let server = MeshServer::launch(Layout::split(&mesh).unwrap()).await.unwrap();
+        let varz = server.server().varz().await.unwrap();
+        for (user, administers) in [("mail.n1", false), ("controller", true)] {
+            let target = Target::of(&server.credential(user).unwrap()).unwrap();
+            let connection = connect(target, NatsOptions::default()).await.unwrap();
+            let version = varz["version"].as_str().unwrap();
+            assert_eq!(connection.broker(), Some(format!("nats-server {version}").as_str()));
+            assert_eq!(connection.administration().is_ok(), administers, "{user}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_nats::{Event, ServerError, Subject};
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_core::topology::Inbox;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -20,12 +21,23 @@ pub(crate) struct Hearing {
     pub(crate) counters: Counters,
     /// What probes subscribe to.
     pub(crate) probe: Subject,
+    /// What marked ones publish to, below a number.
+    probe_message: String,
     lost: watch::Sender<bool>,
     /// What the server said last that ends a connection.
     words: Mutex<Option<String>>,
     revoked: watch::Sender<Revocations>,
     /// How often the client threw away what a subscription had no room for.
     overflows: watch::Sender<u64>,
+}
+
+/// A reply address that the server lets nobody use.
+const RESERVED: &str = "_R_.probe";
+
+/// A marked probe.
+pub(crate) struct Marked {
+    pub(crate) subject: Subject,
+    pub(crate) reply: Subject,
 }
 
 /// The subscriptions that the server ended, each under a number that rises, newest last. Only the latest
@@ -68,11 +80,12 @@ impl Revocations {
 }
 
 impl Hearing {
-    pub(crate) fn new(counters: Counters, probe: Subject) -> Arc<Self> {
+    pub(crate) fn new(counters: Counters, inbox: &Inbox) -> Arc<Self> {
         Arc::new(Self {
             pending: Arc::default(),
             counters,
-            probe,
+            probe: Subject::from(format!("{inbox}.>.probe")),
+            probe_message: format!("{inbox}.probe"),
             lost: watch::Sender::new(false),
             words: Mutex::default(),
             revoked: watch::Sender::default(),
@@ -84,6 +97,9 @@ impl Hearing {
     pub(crate) fn hear(&self, event: &Event) {
         match event {
             Event::ServerError(ServerError::Other(words)) => self.server_says(words),
+            Event::ServerError(error @ ServerError::AuthorizationViolation) => {
+                *self.words.lock() = Some(format!("the server says {:?}", error.to_string()));
+            }
             Event::Disconnected | Event::Closed => self.end(),
             Event::SlowConsumer(_) => self.overflows.send_modify(|count| *count += 1),
             other => tracing::debug!(event = %other, "of the client"),
@@ -119,14 +135,18 @@ impl Hearing {
         let denial = match Notice::parse(words) {
             Notice::InvalidSubject => return self.pending.probed(),
             Notice::Denied(denial) => denial,
-            // Above its limit the server reads no subscription, so a probe is answered like any.
-            Notice::MaximumSubscriptions if self.pending.full(words) => return,
-            Notice::MaximumSubscriptions => return self.pending.probed(),
+            Notice::MaximumSubscriptions => {
+                tracing::warn!(%words, "a subscription may have been refused");
+                return self.pending.full();
+            }
             _ => {
                 *self.words.lock() = Some(format!("the server says {words:?}"));
                 return tracing::warn!(%words, "the server complains");
             }
         };
+        if let Some(number) = self.mark(&denial) {
+            return self.pending.mark_probed(number);
+        }
         let revoked = match &denial {
             // Without the right to its own inbox a probe is refused before it is read.
             Denial::Subscription { subject, .. } if *subject == self.probe.as_str() => {
@@ -144,6 +164,23 @@ impl Hearing {
             let (filter, group) = (subject.into_owned(), queue.map(Cow::into_owned));
             self.revoked.send_modify(|list| list.add(filter, group, words.to_owned()));
         }
+    }
+
+    /// Where the marked probe of this number goes, and what it brings.
+    pub(crate) fn marked(&self, number: u64) -> Marked {
+        let subject = Subject::from(format!("{}.{number}", self.probe_message));
+        Marked { subject, reply: Subject::from(format!("{RESERVED}.{number}")) }
+    }
+
+    /// The number of the marked probe that was refused: for its reply address, or before that for its
+    /// subject.
+    fn mark(&self, denial: &Denial<'_>) -> Option<u64> {
+        let (refused, expected) = match denial {
+            Denial::Publish(subject) => (subject, self.probe_message.as_str()),
+            Denial::Reply(reply) => (reply, RESERVED),
+            Denial::Subscription { .. } => return None,
+        };
+        refused.strip_prefix(expected)?.strip_prefix('.')?.parse().ok()
     }
 
     /// How many subscriptions the server has ended so far.

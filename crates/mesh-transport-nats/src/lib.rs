@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod accepted;
 mod administration;
 mod api;
 mod api_error;

@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::NatsOptions;
+use crate::accepted::Accepted;
 use crate::consume::Reading;
 use crate::counters::Counters;
 use crate::session::Session;
@@ -53,6 +54,7 @@ pub(crate) struct Link {
     pub(crate) capabilities: Capabilities,
     pub(crate) counters: Counters,
     pub(crate) window: Arc<Semaphore>,
+    pub(crate) accepted: Accepted,
     pub(crate) phase: watch::Sender<Phase>,
     pub(crate) states: watch::Sender<ConnectionState>,
     pub(crate) stage: watch::Sender<Stage>,
@@ -78,6 +80,7 @@ impl Link {
             inbox: Inbox::of(&principal),
             principal,
             window: Arc::new(Semaphore::new(options.append_window.get())),
+            accepted: Accepted::default(),
             options,
             clock: Arc::new(SystemClock::new()),
             capabilities,
@@ -206,15 +209,20 @@ impl Link {
     }
 }
 
-/// With what is counted: operations that wait, answers that came too late, refusals that belong to
-/// none, appends that were sent again.
+/// With what is counted: operations that wait, those that are not proven, subscriptions, those of durable
+/// readers, answers that came too late, refusals that belong to no operation, appends that were sent again.
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Counters { late, unattributed, resent } = &self.counters;
-        let waiting = self.session_now().map_or(0, |session| session.pending.len());
+        let session = self.session_now();
+        let (waiting, unproven) =
+            session.map_or((0, 0), |session| (session.pending.len(), session.pending.unproven()));
         f.debug_struct("Link")
             .field("principal", &self.principal)
             .field("waiting", &waiting)
+            .field("unproven", &unproven)
+            .field("places", &self.places.lock().len())
+            .field("readings", &self.readings.lock().len())
             .field("late", late)
             .field("unattributed", unattributed)
             .field("resent", resent)

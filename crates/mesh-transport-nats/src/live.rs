@@ -9,6 +9,7 @@ use futures_core::Stream;
 use futures_util::{FutureExt, StreamExt};
 use mesh_core::port::{ErrorKind, Operation, ReceiveError, TransportError};
 use tokio::sync::watch;
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::link::{Link, Phase, Stage, deadline};
@@ -127,7 +128,9 @@ impl<T: Send + 'static> Pump<T> {
         loop {
             tokio::select! {
                 biased;
-                message = subscriber.next() => match message {
+                // All that is there in one go: the client brings more in one than tokio would let
+                // through here.
+                message = unconstrained(subscriber.next()) => match message {
                     Some(message) => self.take(message),
                     None if link.is_closing() => return Some(None),
                     None => return None,

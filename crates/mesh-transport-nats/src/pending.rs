@@ -13,11 +13,15 @@ use std::fmt;
 
 use async_nats::Subject;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
 use crate::events::Denial;
+
+mod probes;
+
+use probes::{Probes, Proof};
 
 /// Identifies an operation: the random part of its reply address, where it has one.
 pub(crate) type Key = u128;
@@ -48,8 +52,6 @@ struct Entry {
     kind: Kind,
     subject: Subject,
     reply: Option<Subject>,
-    /// Whether it is over with an answer, and not when it is handled.
-    answered: bool,
     order: u64,
     sender: oneshot::Sender<Outcome>,
 }
@@ -62,27 +64,25 @@ struct Waiting {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// A probe.
-struct Sent {
-    /// How many operations it covers.
-    covers: u64,
-    /// When the client had it.
-    since: Option<Instant>,
-}
-
 #[derive(Default)]
 struct State {
     entries: HashMap<Key, Entry>,
     order: u64,
     /// How many operations were handed to the client that somebody wants to know of.
     sent: u64,
-    /// The probes that are not answered, oldest first.
-    probes: VecDeque<Sent>,
+    probes: Probes,
     waiting: VecDeque<Waiting>,
     /// Subjects that were answered in this session: nothing is to be learnt from a probe.
     known: HashSet<Box<str>>,
     unclaimed: u64,
     ended: Option<TransportError>,
+}
+
+impl State {
+    /// Whether somebody waits whom no probe covers.
+    fn is_left(&self) -> bool {
+        !self.waiting.is_empty() && self.probes.is_wanting()
+    }
 }
 
 /// The operations of one session.
@@ -117,7 +117,6 @@ impl Pending {
         kind: Kind,
         subject: Subject,
         reply: Option<Subject>,
-        answered: bool,
     ) -> Ticket<'_> {
         let (sender, outcome) = oneshot::channel();
         let mut state = self.state.lock();
@@ -126,7 +125,7 @@ impl Pending {
         } else {
             state.order += 1;
             let order = state.order;
-            let entry = Entry { kind, subject, reply, answered, order, sender };
+            let entry = Entry { kind, subject, reply, order, sender };
             state.entries.insert(key, entry);
         }
         Ticket { pending: self, key, outcome }
@@ -156,26 +155,26 @@ impl Pending {
         state.sent += 1;
         let index = state.sent;
         state.waiting.push_back(Waiting { index, key, _permit: permit });
-        state.probes.is_empty()
+        state.probes.is_wanting()
     }
 
     /// Says that a probe is about to be handed to the client.
     pub(crate) fn probing(&self) -> Probe<'_> {
         let mut state = self.state.lock();
         let covers = state.sent;
-        state.probes.push_back(Sent { covers, since: None });
-        Probe { pending: self, covers, handed_over: false }
+        let (number, marked) = state.probes.begin(covers);
+        Probe { pending: self, number, marked, handed_over: false }
     }
 
     /// Whether somebody waits whom no probe covers.
     pub(crate) fn needs_probe(&self) -> bool {
         let state = self.state.lock();
-        state.ended.is_none() && state.probes.is_empty() && !state.waiting.is_empty()
+        state.ended.is_none() && state.is_left()
     }
 
     /// Since when the oldest unanswered probe is on its way.
     pub(crate) fn probing_since(&self) -> Option<Instant> {
-        self.state.lock().probes.front()?.since
+        self.state.lock().probes.since()
     }
 
     /// A message came to an address of this connection's inbox. Gives it back if nobody waits for it.
@@ -211,40 +210,57 @@ impl Pending {
             fitting.min_by_key(|(_, entry)| entry.order).map(|(key, _)| *key)
         };
         if let Denial::Publish(subject) = denial {
-            state.known.retain(|known| known.as_ref() != subject.as_ref());
+            state.known.remove(subject.as_ref());
         }
         let Some(entry) = oldest.and_then(|key| state.entries.remove(&key)) else { return false };
         let _ = entry.sender.send(Outcome::Denied(words.to_owned()));
         true
     }
 
-    /// The server takes no more subscriptions. Answers whether that was the doing of one that waits; else
-    /// it was that of a probe.
-    pub(crate) fn full(&self, words: &str) -> bool {
+    /// The server takes no more subscriptions: one that waits, or a probe.
+    pub(crate) fn full(&self) {
         let mut state = self.state.lock();
-        let subscribing = |(_, entry): &(&Key, &Entry)| entry.kind == Kind::Subscribe;
-        let oldest = state.entries.iter().filter(subscribing).min_by_key(|(_, entry)| entry.order);
-        let oldest = oldest.map(|(key, _)| *key);
-        let Some(entry) = oldest.and_then(|key| state.entries.remove(&key)) else { return false };
-        let error = TransportError::new(ErrorKind::Broker, Operation::Subscribe)
-            .about(entry.subject.as_str())
-            .detail(format!("the server says: {words}"));
-        let _ = entry.sender.send(Outcome::Lost(error));
-        true
+        state.probes.full();
+        self.want(&state);
     }
 
     /// The oldest probe came back: all before it was handled.
     pub(crate) fn probed(&self) {
         let mut state = self.state.lock();
-        let Some(Sent { covers, .. }) = state.probes.pop_front() else { return };
-        while state.waiting.front().is_some_and(|waiting| waiting.index <= covers) {
-            let Some(waiting) = state.waiting.pop_front() else { break };
-            let entry = waiting.key.and_then(|key| state.entries.remove(&key));
-            if let Some(entry) = entry {
-                let _ = entry.sender.send(Outcome::Handled);
-            }
+        let proof = state.probes.answered();
+        self.proven(state, proof);
+    }
+
+    /// The marked probe of this number came back.
+    pub(crate) fn mark_probed(&self, number: u64) {
+        let mut state = self.state.lock();
+        let proof = state.probes.marked(number);
+        self.proven(state, proof);
+    }
+
+    fn proven(&self, mut state: MutexGuard<'_, State>, proof: Option<Proof>) {
+        let Some(Proof { covers, mut refused }) = proof else { return };
+        let count = state.waiting.iter().take_while(|waiting| waiting.index <= covers).count();
+        let over: Vec<_> = state.waiting.drain(..count).collect();
+        for key in over.iter().rev().filter_map(|waiting| waiting.key) {
+            let Some(entry) = state.entries.remove(&key) else { continue };
+            let outcome = if entry.kind == Kind::Subscribe && refused > 0 {
+                refused -= 1;
+                let error = TransportError::new(ErrorKind::Broker, Operation::Subscribe);
+                Outcome::Lost(
+                    error.detail("this account has all the subscriptions that it may have"),
+                )
+            } else {
+                Outcome::Handled
+            };
+            let _ = entry.sender.send(outcome);
         }
-        if !state.waiting.is_empty() && state.probes.is_empty() {
+        self.want(&state);
+    }
+
+    /// Has a probe sent, if somebody waits whom none covers.
+    fn want(&self, state: &State) {
+        if state.is_left() {
             self.wanted.notify_one();
         }
     }
@@ -260,15 +276,14 @@ impl Pending {
         }
     }
 
-    /// How many publishes wait to be handled, beside those that wait for an answer.
-    pub(crate) fn publishing(&self) -> usize {
-        let entries = &self.state.lock().entries;
-        entries.values().filter(|entry| entry.kind == Kind::Publish && !entry.answered).count()
-    }
-
     /// How many operations wait.
     pub(crate) fn len(&self) -> usize {
         self.state.lock().entries.len()
+    }
+
+    /// How many operations are not proven to be handled, whether somebody still waits or not.
+    pub(crate) fn unproven(&self) -> usize {
+        self.state.lock().waiting.len()
     }
 }
 
@@ -281,7 +296,9 @@ impl fmt::Debug for Pending {
 /// A probe on its way to the client. Dropped before it was handed over, it was never sent.
 pub(crate) struct Probe<'a> {
     pending: &'a Pending,
-    covers: u64,
+    pub(crate) number: u64,
+    /// Whether it is to be marked with its number.
+    pub(crate) marked: bool,
     handed_over: bool,
 }
 
@@ -289,11 +306,7 @@ impl Probe<'_> {
     /// The client has it.
     pub(crate) fn handed_over(mut self) {
         self.handed_over = true;
-        let mut state = self.pending.state.lock();
-        let own = |sent: &&mut Sent| sent.covers == self.covers && sent.since.is_none();
-        if let Some(sent) = state.probes.iter_mut().find(own) {
-            sent.since = Some(Instant::now());
-        }
+        self.pending.state.lock().probes.handed_over(self.number);
     }
 }
 
@@ -303,12 +316,7 @@ impl Drop for Probe<'_> {
             return;
         }
         let mut state = self.pending.state.lock();
-        let own = |sent: &Sent| sent.covers == self.covers && sent.since.is_none();
-        if let Some(place) = state.probes.iter().rposition(own) {
-            state.probes.remove(place);
-        }
-        if !state.waiting.is_empty() && state.probes.is_empty() {
-            self.pending.wanted.notify_one();
-        }
+        state.probes.take_back(self.number);
+        self.pending.want(&state);
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::Client;
+use bytes::Bytes;
 use mesh_core::port::{Operation, TransportError};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::error;
-use crate::hearing::Hearing;
+use crate::hearing::{Hearing, Marked};
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -25,8 +26,14 @@ impl Prober {
     pub(crate) async fn probe(&self) -> Result<(), TransportError> {
         let Self { client, hearing, .. } = self;
         let probe = hearing.pending.probing();
-        let sent = client.subscribe(hearing.probe.clone()).await;
-        sent.map_err(|e| error::subscribe_error(e, Operation::Flush, &hearing.probe))?;
+        if probe.marked {
+            let Marked { subject, reply } = hearing.marked(probe.number);
+            let sent = client.publish_with_reply(subject.clone(), reply, Bytes::new()).await;
+            sent.map_err(|e| error::publish_error(e, Operation::Flush, &subject))?;
+        } else {
+            let sent = client.subscribe(hearing.probe.clone()).await;
+            sent.map_err(|e| error::subscribe_error(e, Operation::Flush, &hearing.probe))?;
+        }
         probe.handed_over();
         Ok(())
     }

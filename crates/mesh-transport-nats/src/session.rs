@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::counters::{Counters, count};
@@ -64,8 +65,7 @@ impl Session {
         inbox: &Inbox,
         counters: &Counters,
     ) -> Result<Arc<Self>, TransportError> {
-        let probe = Subject::from(format!("{inbox}.>.probe"));
-        let hearing = Hearing::new(counters.clone(), probe);
+        let hearing = Hearing::new(counters.clone(), inbox);
         let events = {
             let hearing = Arc::clone(&hearing);
             Arc::new(move |event: Event| hearing.hear(&event))
@@ -174,8 +174,7 @@ impl Session {
         let key = answer.unwrap_or_else(rand::random);
         let work = async {
             let permit = if known { None } else { self.permit(operation).await? };
-            let mut ticket =
-                self.pending.enter(key, kind, subject.clone(), reply, answer.is_some());
+            let mut ticket = self.pending.enter(key, kind, subject.clone(), reply);
             if let Err(error) = send().await {
                 if error.kind() == ErrorKind::Disconnected {
                     // The client knows before it says so.
@@ -191,7 +190,8 @@ impl Session {
         match tokio::time::timeout_at(deadline, work).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                Err(TransportError::new(ErrorKind::TimedOut, operation).about(subject.as_str()))
+                let error = TransportError::new(ErrorKind::TimedOut, operation);
+                Err(if kind == Kind::Nothing { error } else { error.about(subject.as_str()) })
             }
         }
     }
@@ -230,7 +230,7 @@ impl Session {
             .await?;
         match outcome {
             Outcome::Denied(words) => Err(denied(operation, filter, words)),
-            Outcome::Lost(error) => Err(error),
+            Outcome::Lost(error) => Err(error.about(filter)),
             Outcome::Handled | Outcome::Answer(_) => {
                 subscriber.ok_or_else(|| disconnected(operation))
             }
@@ -274,7 +274,7 @@ async fn end_with(mut gone: Lost, hearing: Arc<Hearing>) {
 async fn read_answers(mut answers: Subscriber, hearing: Arc<Hearing>) {
     loop {
         let next = tokio::select! {
-            next = answers.next() => next,
+            next = unconstrained(answers.next()) => next,
             () = hearing.lost() => return,
         };
         let Some(message) = next else { return hearing.end() };

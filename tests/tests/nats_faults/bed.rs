@@ -4,21 +4,25 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use async_nats::jetstream::{self, consumer, stream};
-use mesh_core::credential::{Login, Secret};
+use async_nats::jetstream;
+use mesh_core::credential::{Credential, Login, Secret};
 use mesh_core::identity::Principal;
 use mesh_core::message::{Message, PublishId};
 use mesh_core::port::{
-    AppendOptions, Connection, ConnectionState, ConsumeOptions, Deliveries, TransportError,
+    AppendOptions, Connection, ConnectionState, ConsumeOptions, Deliveries, DriftMode,
+    TransportError,
 };
-use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, ConsumerSpec, StreamName, Topology};
 use mesh_testkit::fixtures;
-use mesh_testkit::servers::nats::NatsConfig;
-use mesh_transport_nats::{NatsOptions, Target, connect};
+use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
+use mesh_transport_nats::{NatsOptions, StreamSettings, Target, connect};
 use parking_lot::Mutex;
 
 pub(crate) const USER: &str = "open";
 pub(crate) const PASSWORD: &str = "n0t-a-secret";
+
+/// Longer than any test waits.
+pub(crate) const LONG: Duration = Duration::from_secs(300);
 
 /// One account with JetStream, a user who may do everything, and these lines of users.
 pub(crate) fn config(users: &str) -> NatsConfig {
@@ -46,6 +50,17 @@ pub(crate) fn login(user: &str, password: &str) -> Login {
 /// The target of a user without TLS.
 pub(crate) fn target(address: SocketAddr, principal: Principal, user: &str) -> Target {
     Target::insecure_loopback(address, login(user, PASSWORD), principal).unwrap()
+}
+
+/// The target of a credential: module `user` on `n1`, who trusts these certificates.
+pub(crate) fn pinned(address: SocketAddr, user: &str, password: &str, pins: &[&str]) -> Target {
+    let document = serde_json::json!({
+        "url": format!("tls://{user}:{password}@{address}"),
+        "fingerprint": pins,
+        "node": "n1",
+        "module": user,
+    });
+    Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
 }
 
 /// Connects a principal as the user who may do everything.
@@ -93,41 +108,57 @@ pub(crate) fn id_of(message: &Message) -> String {
 /// A client of the library's own, for what the adapter has no part in.
 pub(crate) async fn jetstream(address: SocketAddr) -> jetstream::Context {
     let options = async_nats::ConnectOptions::with_user_and_password(USER.into(), PASSWORD.into());
-    let client = options.retry_on_initial_connect().connect(address.to_string()).await.unwrap();
-    jetstream::new(client)
+    jetstream::new(options.connect(address.to_string()).await.unwrap())
 }
 
-/// Makes the stream of events with so many replicas.
-pub(crate) async fn make_events(context: &jetstream::Context, replicas: usize) -> stream::Stream {
-    let config = stream::Config {
-        name: StreamName::Events.to_string(),
-        subjects: vec!["mesh.events.*.>".into(), "mesh.replay.*.>".into()],
-        discard: stream::DiscardPolicy::New,
-        max_bytes: 512 * 1024 * 1024,
-        num_replicas: replicas,
-        ..stream::Config::default()
-    };
-    context.create_stream(config).await.unwrap()
+/// The stream of events with these consumers of all of them.
+pub(crate) fn events(consumers: &[(ConsumerRef, ConsumerRules)]) -> Topology {
+    let other = |name: &StreamName| *name != StreamName::Events;
+    let mut topology = StreamName::ALL
+        .into_iter()
+        .filter(other)
+        .fold(Topology::new(), |topology, name| topology.without_stream(name));
+    for (consumer, rules) in consumers {
+        let spec = fixtures::consumer_spec(consumer.clone(), &["mesh.events.>"], rules.ack_wait);
+        topology = topology.with_consumer(ConsumerSpec { rules: *rules, ..spec });
+    }
+    topology
 }
 
-/// Makes a consumer of events by those rules.
-pub(crate) async fn make_consumer(
-    stream: &stream::Stream,
-    reference: &ConsumerRef,
-    rules: ConsumerRules,
-) {
-    let config = consumer::push::Config {
-        durable_name: Some(reference.consumer.to_string()),
-        deliver_subject: format!("mesh.deliver.{}.{}", reference.stream, reference.consumer),
-        deliver_group: rules.shared.then(|| reference.consumer.to_string()),
-        ack_policy: consumer::AckPolicy::Explicit,
-        ack_wait: rules.ack_wait,
-        max_deliver: rules.max_deliver.map_or(-1, i64::from),
-        max_ack_pending: rules.max_ack_pending as i64,
-        filter_subjects: vec!["mesh.events.>".into()],
-        ..consumer::push::Config::default()
-    };
-    stream.create_consumer(config).await.unwrap();
+/// Has the controller assert it, with so many replicas.
+pub(crate) async fn assert(address: SocketAddr, topology: &Topology, replicas: u8) {
+    let streams = StreamSettings { replicas, ..StreamSettings::default() };
+    let options = NatsOptions { streams, ..quick() };
+    let target = target(address, fixtures::controller(), USER);
+    let controller = connect(target, options).await.unwrap();
+    let administration = controller.administration().unwrap();
+    administration.assert(topology, DriftMode::Report).await.unwrap();
+    controller.transport().close(Duration::from_secs(5)).await;
+}
+
+/// How many events are stored.
+pub(crate) async fn stored(address: SocketAddr) -> u64 {
+    let controller = dial(address, fixtures::controller()).await;
+    let administration = controller.administration().unwrap();
+    let state = administration.inspect(StreamName::Events).await.unwrap().unwrap();
+    controller.transport().close(Duration::from_secs(5)).await;
+    state.messages
+}
+
+/// How many events a consumer has yet to settle.
+pub(crate) async fn owed(address: SocketAddr, consumer: &ConsumerRef) -> u64 {
+    let controller = dial(address, fixtures::controller()).await;
+    let administration = controller.administration().unwrap();
+    let state = administration.inspect_consumer(consumer).await.unwrap().unwrap();
+    controller.transport().close(Duration::from_secs(5)).await;
+    state.pending + state.in_flight
+}
+
+/// A server with the stream of events and `mail`'s consumer by those rules.
+pub(crate) async fn server_with_mail(rules: ConsumerRules) -> NatsServer {
+    let server = NatsServer::launch(config("")).await.unwrap();
+    assert(server.address(), &events(&[(mail(), rules)]), 1).await;
+    server
 }
 
 /// Reads a consumer, trying again while the server is away.
@@ -184,14 +215,25 @@ impl States {
         until(what, || self.0.lock().iter().any(&is).then_some(())).await;
     }
 
-    /// Returns when the last one told is `Connected`, after one that was not.
-    pub(crate) async fn mended(&self) {
+    /// How many were told until now.
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    /// Returns when the last one told is `Connected`, and one was not after the first so many.
+    pub(crate) async fn mended_since(&self, count: usize) {
         until("a connection that was lost and is back", || {
             let told = self.0.lock();
-            let lost = told.iter().any(|state| !state.is_connected());
+            let mut news = told.iter().skip(count);
+            let lost = news.any(|state| !state.is_connected());
             (lost && told.last().is_some_and(ConnectionState::is_connected)).then_some(())
         })
         .await;
+    }
+
+    /// The same from the beginning.
+    pub(crate) async fn mended(&self) {
+        self.mended_since(0).await;
     }
 }
 
@@ -203,7 +245,16 @@ pub(crate) fn figure(connection: &Connection, name: &str) -> u64 {
     digits.parse().unwrap()
 }
 
-/// What an error was, for a table of counts.
-pub(crate) fn kind(error: &TransportError) -> String {
-    format!("{:?}", error.kind())
+/// Returns when so many clients are connected to the server.
+pub(crate) async fn connections(server: &NatsServer, wanted: usize) {
+    let due = Instant::now() + Duration::from_secs(30);
+    loop {
+        let connz = server.connz().await.unwrap();
+        let open = connz["connections"].as_array().map_or(0, Vec::len);
+        if open == wanted {
+            return;
+        }
+        assert!(Instant::now() < due, "{open} connections, not {wanted}: {connz}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

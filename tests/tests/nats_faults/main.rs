@@ -3,4 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod bed;
+mod changes;
+mod closing;
+mod cluster;
+mod denials;
+mod gone;
 mod kills;
+mod sessions;
+mod silent;
+mod slow;
+mod storm;
+mod ways;

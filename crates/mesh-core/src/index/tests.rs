@@ -222,12 +222,15 @@ fn words(alphabet: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(alphabet), 1..=5).prop_map(|words| words.join("."))
 }
 
+/// A token that is held apart, since it is long.
+const LONG: &str = "longer-than-a-token-usually-is";
+
 fn step() -> impl Strategy<Value = Step> {
-    let filters = (words(&["a", "b", "*", "longer-than-8"]), any::<bool>());
+    let filters = (words(&["a", "b", "*", "longer-than-8", LONG]), any::<bool>());
     prop_oneof![
         3 => filters.prop_map(|(text, tail)| Step::Add(if tail { format!("{text}.>") } else { text })),
         2 => any::<prop::sample::Index>().prop_map(Step::Remove),
-        2 => words(&["a", "b", "c", "longer-than-8"]).prop_map(Step::Match),
+        2 => words(&["a", "b", "c", "longer-than-8", LONG]).prop_map(Step::Match),
     ]
 }
 

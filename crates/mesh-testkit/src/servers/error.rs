@@ -45,9 +45,18 @@ pub enum ServerError {
     /// No certificate could be made of what was asked for.
     #[error("no certificate: {0}")]
     Certificate(String),
+
+    /// There is no such layout, or nothing of the kind in it.
+    #[error("the layout: {0}")]
+    Layout(String),
 }
 
 impl ServerError {
+    /// For `map_err`.
+    pub(crate) fn layout(problem: impl fmt::Display) -> Self {
+        Self::Layout(problem.to_string())
+    }
+
     /// For `map_err`: names what was tried.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();

@@ -6,6 +6,7 @@ mod certificate;
 mod nats_cluster;
 mod nats_config;
 mod nats_fake;
+mod nats_layout;
 mod nats_life;
 mod nats_raw;
 mod proxy;

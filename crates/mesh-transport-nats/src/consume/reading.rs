@@ -181,7 +181,8 @@ impl Reading {
                 let sent = session.client.publish_with_reply(subject.clone(), reply, verb).await;
                 sent.map_err(|e| crate::error::publish_error(e, operation, subject))
             })
-            .await?;
+            .await
+            .map_err(|error| error.about(self.consumer.to_string()))?;
         match outcome {
             Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
                 Ok(Word::Nobody)
