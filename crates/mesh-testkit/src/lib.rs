@@ -9,6 +9,8 @@ mod cases;
 #[cfg(feature = "suite")]
 pub mod clock;
 #[cfg(feature = "suite")]
+pub mod differential;
+#[cfg(feature = "suite")]
 pub mod expect;
 #[cfg(feature = "suite")]
 pub mod fixtures;

@@ -9,6 +9,7 @@ use mesh_core::port::{
     TransportError,
 };
 use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::Inbox;
 use tokio::sync::watch;
 
 use super::Port;
@@ -65,7 +66,8 @@ impl Transport for Port {
         let due = link::deadline(options.timeout);
         let admit = Box::new(|message: async_nats::Message| {
             let subject = Subject::new(message.subject.as_str()).ok();
-            Some(convert::message_in(message, true).ok_or_else(|| malformed(subject)))
+            let message = convert::message_in(message, true).map(without_ours);
+            Some(message.ok_or_else(|| malformed(subject)))
         });
         let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
         Ok(Incoming::new(arrivals))
@@ -87,6 +89,17 @@ impl Transport for Port {
     async fn close(&self, timeout: Duration) -> CloseReport {
         close::close(self.link(), link::deadline(timeout)).await
     }
+}
+
+/// Takes off the reply address that a sender's transport put there to hear from the server: the sender
+/// gave none, and nobody may answer to it.
+fn without_ours(message: Message) -> Message {
+    if !message.reply().is_some_and(Inbox::is_transports) {
+        return message;
+    }
+    let mut parts = message.into_parts();
+    parts.reply = None;
+    parts.into()
 }
 
 /// The word about a message that the ports can't represent.
