@@ -13,7 +13,7 @@ use mesh_testkit::servers::nats::RawNats;
 use serde_json::Value;
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
-use crate::split::{Bed, Isolation, Layout, PATIENCE, Started};
+use crate::split::{Bed, Isolation, PATIENCE, Setup, Started};
 use crate::steps::{Witness, in_time, until};
 use crate::victim::{emit, emit_as, given, handling, header_of};
 
@@ -86,7 +86,7 @@ fn survived(lost: &AtomicBool) -> Verdict {
 }
 
 async fn emits(isolation: Isolation, head: &[u8]) -> Verdict {
-    let bed = Bed::with(Layout::of(isolation), quick).await?;
+    let bed = Bed::with(Setup::of(isolation), quick).await?;
     let _keeper = bed.keep_dead_letters().await?;
     let (svc, mut handled) = handling(&bed).await?;
     let lost = losses(&svc.connection);
@@ -141,7 +141,7 @@ async fn emit_in_front_of_another(isolation: Isolation) -> Verdict {
         }
         topology
     };
-    let bed = Bed::with(Layout::of(isolation), once).await?;
+    let bed = Bed::with(Setup::of(isolation), once).await?;
     let _keeper = bed.keep_dead_letters().await?;
     let mut raw = bed.raw("evil.n1").await?;
     poison(&mut raw, "mesh.events.evil.x", "", COLON).await?;
@@ -248,7 +248,7 @@ async fn live_with_headers_that_are_none(isolation: Isolation) -> Verdict {
 
 /// The control queue gives one message at a time, and each until it is settled.
 async fn reports(isolation: Isolation, who: &str, subject: &str) -> Verdict {
-    let bed = Bed::with(Layout::of(isolation), quick).await?;
+    let bed = Bed::with(Setup::of(isolation), quick).await?;
     let lost = losses(&bed.controller);
     let mut raw = bed.raw(who).await?;
     let mut proper = bed.raw("host.n2").await?;
