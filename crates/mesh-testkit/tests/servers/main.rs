@@ -10,3 +10,6 @@ mod nats_layout;
 mod nats_life;
 mod nats_raw;
 mod proxy;
+mod rabbit_amqp;
+mod rabbit_hosts;
+mod rabbit_life;
