@@ -172,6 +172,8 @@ async fn a_session_whose_probe_is_never_answered_is_given_up_with_all_that_was_p
     states.mended().await;
     publish(Duration::from_secs(5)).await.unwrap();
     println!("a probe without an answer: the next publish worked after {:.1?}", began.elapsed());
+    let told = format!("{:?}", states.told());
+    assert!(told.contains("no word from the server"), "{told}");
     assert!(matches!(heard.next().await, Some(Err(ReceiveError::Interrupted))));
     let placed = player.subscribed.lock().clone();
     assert_eq!(placed, [1, player.sessions.load(Ordering::Relaxed)].into(), "in each session");
