@@ -11,6 +11,11 @@
 //! assert!(report.ratio > 0.0);
 //! ```
 
+#![cfg_attr(not(test), expect(clippy::unwrap_used, reason = "a benchmark may fail loudly"))]
+
+pub mod nats;
+pub mod race;
+
 use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -93,7 +98,7 @@ fn time<T>(work: &mut impl FnMut() -> T) -> Duration {
     start.elapsed()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -1,9 +1,6 @@
 //! The transport suite on a real nats-server, in one account and in the split layout.
 #![expect(unreachable_pub, reason = "a test")]
 
-#[path = "support/accounts.rs"]
-#[allow(dead_code, reason = "other binaries use the rest")]
-mod accounts;
 #[path = "support/nats.rs"]
 mod nats;
 

@@ -62,8 +62,8 @@ impl HandlerError {
     }
 
     /// Don't try again: to the dead letters. Where another handler of the same event asks for another
-    /// try, the event goes there after that one has succeeded or the tries are used up, and until then
-    /// the handler that rejected is run again with each try.
+    /// try, the event goes there after that one has succeeded, with this reason, or when the tries are
+    /// used up. Until then the handler that rejected does not run again, while the process lives.
     #[must_use]
     pub fn reject(message: impl Into<String>) -> Self {
         Self { message: message.into(), outcome: Outcome::Reject }

@@ -1,20 +1,23 @@
 //! Appending: confirmed by the stream, retried with the same id until the time is over.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{StatusCode, Subject};
+use async_nats::header::{NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_MESSAGE_ID, NATS_ROLLUP};
+use async_nats::message::OutboundMessage;
+use async_nats::{HeaderMap, StatusCode, Subject};
 use mesh_core::message::Message;
 use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
 use mesh_core::topology::{MeshSubject, StreamName};
 use tokio::time::Instant;
 
 use crate::api_error::{api_error, malformed};
+use crate::convert;
 use crate::counters::count;
 use crate::link::{Link, deadline};
-use crate::pending::{Kind, Outcome};
+use crate::pending::Outcome;
 use crate::pub_ack::{NoAck, PubAck, pub_ack};
-use crate::publish::hand_over;
 use crate::session::{Op, Session, denied};
 
 const OPERATION: Operation = Operation::Append;
@@ -41,14 +44,17 @@ async fn stored(
     options: &AppendOptions,
 ) -> Result<Appended, TransportError> {
     let due = deadline(options.timeout);
-    let subject = Subject::from(message.subject().as_str());
-    let timed_out = || TransportError::new(ErrorKind::TimedOut, OPERATION).about(&subject);
-    let window = tokio::time::timeout_at(due, link.window.acquire()).await;
-    let _place = window
-        .map_err(|_| timed_out().detail("too many appends wait for their confirmation"))?
-        .map_err(|_| crate::link::closed(OPERATION))?;
-    let stream = MeshSubject::parse(message.subject()).ok().and_then(|channel| channel.stream());
-    let headers = Own::of(stream, options);
+    let subject = message.subject();
+    let timed_out = || TransportError::new(ErrorKind::TimedOut, OPERATION).about(subject);
+    let _place = match link.window.try_acquire() {
+        Ok(place) => place,
+        Err(_) => tokio::time::timeout_at(due, link.window.acquire())
+            .await
+            .map_err(|_| timed_out().detail("too many appends wait for their confirmation"))?
+            .map_err(|_| crate::link::closed(OPERATION))?,
+    };
+    let stream = MeshSubject::stream_of(subject);
+    let own = Own::of(options, stream);
     let mut absences = 0;
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
@@ -57,9 +63,8 @@ async fn stored(
         if doubtful {
             count(&link.counters.resent);
         }
-        let failed = match attempt(&session, &subject, message, &headers, due).await? {
+        let failed = match attempt(&session, message, &own, due).await? {
             Answered::Stored(appended) => {
-                session.pending.learn(&subject);
                 link.streams.lock().insert(appended.stream);
                 let duplicate = appended.duplicate && !doubtful;
                 return Ok(Appended { duplicate, ..appended });
@@ -75,7 +80,7 @@ async fn stored(
             Answered::NoStream => {
                 absences += 1;
                 let known = stream.is_some_and(|stream| link.streams.lock().contains(&stream));
-                let absent = TransportError::new(ErrorKind::NotFound, OPERATION).about(&subject);
+                let absent = TransportError::new(ErrorKind::NotFound, OPERATION).about(subject);
                 if !session.in_cluster() && absences >= TRIES_OF_ABSENT {
                     return Err(absent.detail("no stream takes this subject"));
                 }
@@ -105,34 +110,41 @@ enum Answered {
 
 async fn attempt(
     session: &Session,
-    subject: &Subject,
     message: &Message,
-    headers: &Own,
+    own: &Own<'_>,
     due: Instant,
 ) -> Result<Answered, TransportError> {
-    let key = rand::random();
-    let reply = Subject::from(session.inbox().confirmation(key).as_str());
-    let op = Op {
-        reply: Some(reply.clone()),
-        answer: Some(key),
-        ..Op::new(OPERATION, Kind::Publish, subject)
+    let (subject, known) = session.subject(message.subject().as_str());
+    let (op, reply) = Op::asking(OPERATION, &subject, &session.confirmations);
+    let op = Op { known, ..op };
+    let headers = own.headers(message);
+    let message = OutboundMessage {
+        subject: subject.clone(),
+        reply: Some(reply),
+        payload: message.payload().clone(),
+        headers: Some(headers),
     };
-    let own = headers.list();
-    let send = || hand_over(session, OPERATION, subject, Some(reply), message, &own);
+    let hand = || session.send(OPERATION, &subject, message);
     // A confirmation is lost with its stream's leader, though this connection stands.
-    match session.operate(op, due.min(deadline(TRY)), send).await {
+    match session.operate(op, due.min(deadline(TRY)), hand).await {
         Ok(Outcome::Answer(answer)) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
             Ok(Answered::NoStream)
         }
-        Ok(Outcome::Answer(answer)) => match confirmed(subject, &answer.payload) {
+        Ok(Outcome::Answer(answer)) => match confirmed(&subject, &answer.payload) {
+            Ok(appended) => {
+                if !known {
+                    session.pending.learn(&subject);
+                }
+                Ok(Answered::Stored(appended))
+            }
             Err(error) if error.kind() == ErrorKind::Broker && error.may_retry() => {
                 Ok(Answered::NotNow(error))
             }
-            confirmed => confirmed.map(Answered::Stored),
+            Err(error) => Err(error),
         },
-        Ok(Outcome::Denied(words)) => Err(denied(OPERATION, subject, words)),
+        Ok(Outcome::Denied(words)) => Err(denied(OPERATION, &subject, words)),
         Ok(Outcome::Lost(cause)) => {
-            Ok(Answered::NoWord(crate::publish::lost(OPERATION, subject, cause)))
+            Ok(Answered::NoWord(crate::publish::lost(OPERATION, &subject, cause)))
         }
         Ok(Outcome::Handled) => Ok(Answered::NoStream),
         Err(error) if matches!(error.kind(), ErrorKind::Disconnected | ErrorKind::TimedOut) => {
@@ -154,31 +166,31 @@ fn confirmed(subject: &Subject, payload: &[u8]) -> Result<Appended, TransportErr
 }
 
 /// The headers by which the stream goes.
-struct Own {
-    id: String,
-    expected: Option<String>,
+struct Own<'a> {
+    id: Cow<'a, str>,
+    options: &'a AppendOptions,
     newest: bool,
 }
 
-impl Own {
-    fn of(stream: Option<StreamName>, options: &AppendOptions) -> Self {
+impl<'a> Own<'a> {
+    fn of(options: &'a AppendOptions, stream: Option<StreamName>) -> Self {
         // Without an id of the caller's, one of our own: a retry must not store it twice.
         let id = match &options.id {
-            Some(id) => id.as_str().to_owned(),
-            None => format!("{:032x}", rand::random::<u128>()),
+            Some(id) => Cow::Borrowed(id.as_str()),
+            None => Cow::Owned(format!("{:032x}", rand::random::<u128>())),
         };
-        let newest = stream == Some(StreamName::Nodes);
-        Self { id, expected: options.expected_last.map(|last| last.to_string()), newest }
+        Self { id, options, newest: stream == Some(StreamName::Nodes) }
     }
 
-    fn list(&self) -> Vec<(&'static str, &str)> {
-        let mut list = vec![("Nats-Msg-Id", self.id.as_str())];
-        if let Some(expected) = &self.expected {
-            list.push(("Nats-Expected-Last-Subject-Sequence", expected));
+    fn headers(&self, message: &Message) -> HeaderMap {
+        let mut headers = convert::headers_out(message.headers());
+        headers.insert(NATS_MESSAGE_ID, &*self.id);
+        if let Some(expected) = self.options.expected_last {
+            headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, expected.to_string());
         }
         if self.newest {
-            list.push(("Nats-Rollup", "sub"));
+            headers.insert(NATS_ROLLUP, "sub");
         }
-        list
+        headers
     }
 }

@@ -1,52 +1,86 @@
 //! Messages of the ports and of the client library, one into the other.
 
-use std::borrow::Cow;
-
 use async_nats::HeaderMap;
+use async_nats::message::OutboundMessage;
 use mesh_core::message::{HeaderName, HeaderValue, Headers, Message, MessageParts, is_reserved};
 use mesh_core::subject::Subject;
 
-/// The headers as the client library wants them, with these of the broker's own besides.
+/// The headers as the client library wants them.
 ///
-/// Names and values were checked when they were made, so none of them makes the library panic.
-pub(crate) fn headers_out(headers: &Headers, own: &[(&'static str, &str)]) -> Option<HeaderMap> {
-    if headers.is_empty() && own.is_empty() {
-        return None;
-    }
+/// Names and values were checked when they were made, so none of them makes the library panic, and what
+/// is sent names none twice.
+pub(crate) fn headers_out(headers: &Headers) -> HeaderMap {
     let mut map = HeaderMap::new();
-    for (name, value) in headers.iter().chain(own.iter().copied()) {
-        map.append(name, value);
+    for (name, value) in headers.entries() {
+        match name.as_static() {
+            Some(name) => map.insert(async_nats::HeaderName::from_static(name), value.as_str()),
+            None => map.insert(name.as_str(), value.as_str()),
+        }
     }
-    Some(map)
+    map
 }
 
-/// The message as the ports know it, without what belongs to the broker; nothing if a subject or a
-/// header can't be represented.
-pub(crate) fn message_in(message: async_nats::Message, with_reply: bool) -> Option<Message> {
-    let subject = Subject::new(message.subject.as_str()).ok()?;
-    let reply = match message.reply {
-        Some(reply) if with_reply => Some(Subject::new(reply.as_str()).ok()?),
-        _ => None,
+/// The message as the client library sends it.
+pub(crate) fn message_out(
+    message: &Message,
+    subject: &async_nats::Subject,
+    reply: Option<async_nats::Subject>,
+) -> OutboundMessage {
+    let headers = message.headers();
+    OutboundMessage {
+        subject: subject.clone(),
+        reply,
+        payload: message.payload().clone(),
+        headers: (!headers.is_empty()).then(|| headers_out(headers)),
+    }
+}
+
+/// The subject that came last. Many messages come with the same, and share it then.
+#[derive(Debug, Default)]
+pub(crate) struct Recent(Option<Subject>);
+
+impl Recent {
+    fn subject(&mut self, text: &str) -> Option<Subject> {
+        match &self.0 {
+            Some(last) if last.as_str() == text => {}
+            _ => self.0 = Some(Subject::new(text).ok()?),
+        }
+        self.0.clone()
+    }
+}
+
+/// The message as the ports know it, without what belongs to the broker; its subject alone if that or
+/// the reply address can't be represented.
+pub(crate) fn message_in(
+    message: async_nats::Message,
+    with_reply: bool,
+    recent: &mut Recent,
+) -> Result<Message, async_nats::Subject> {
+    let Some(subject) = recent.subject(&message.subject) else { return Err(message.subject) };
+    let reply = match message.reply.filter(|_| with_reply).map(|reply| Subject::new(&*reply)) {
+        Some(Ok(reply)) => Some(reply),
+        Some(Err(_)) => return Err(message.subject),
+        None => None,
     };
     let headers = match message.headers {
         Some(map) => headers_in(&map),
         None => Headers::default(),
     };
-    Some(MessageParts { subject, reply, headers, payload: message.payload }.into())
+    Ok(MessageParts { subject, reply, headers, payload: message.payload }.into())
 }
 
 /// Headers that arrived, without the broker's, and without those that no header of the ports can be: a
 /// stranger's header must not keep a message from being read. The library keeps no order.
 fn headers_in(map: &HeaderMap) -> Headers {
-    let mut headers = Headers::default();
+    let mut headers = Headers::with_capacity(map.len());
     for (name, values) in map.iter() {
         let text: &str = name.as_ref();
         if is_reserved(text) {
             continue;
         }
         for value in values {
-            let name = HeaderName::new(Cow::Owned(text.to_owned()));
-            match (name, HeaderValue::new(Cow::Owned(value.as_str().to_owned()))) {
+            let name = HeaderName::received(text);
+            match (name, HeaderValue::new(value.as_str().to_owned())) {
                 (Ok(name), Ok(value)) => headers.append(name, value),
                 (Err(error), _) | (_, Err(error)) => {
                     tracing::debug!(%error, "a header was passed over");

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod accepted;
+mod address;
 mod administration;
 mod api;
 mod api_error;
@@ -18,6 +19,7 @@ mod hearing;
 mod link;
 mod live;
 mod options;
+mod outlet;
 mod pending;
 mod port;
 mod probe;

@@ -124,11 +124,17 @@ impl Link {
         operation: Operation,
         deadline: Instant,
     ) -> Result<Arc<Session>, TransportError> {
-        if let Phase::Up(session) = &*self.phase.borrow()
-            && session.stands()
-        {
-            return Ok(Arc::clone(session));
+        match self.session_now() {
+            Some(session) => Ok(session),
+            None => Box::pin(self.session_later(operation, deadline)).await,
         }
+    }
+
+    async fn session_later(
+        &self,
+        operation: Operation,
+        deadline: Instant,
+    ) -> Result<Arc<Session>, TransportError> {
         let mut phase = self.phase.subscribe();
         let standing = async {
             loop {

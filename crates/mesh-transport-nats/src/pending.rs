@@ -8,15 +8,20 @@
 //! refused before it. It leaves no trace on the server, and none in its log unless this account may not
 //! even hear answers.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry::Occupied;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use async_nats::Subject;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHashMap;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
+use crate::address::{self, Branch};
 use crate::events::Denial;
 
 mod probes;
@@ -30,7 +35,7 @@ pub(crate) type Key = u128;
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// An answer came to its reply address.
-    Answer(Box<async_nats::Message>),
+    Answer(async_nats::Message),
     /// The server has handled it without refusing it.
     Handled,
     /// The server refused it, in these words.
@@ -48,12 +53,39 @@ pub(crate) enum Kind {
     Nothing,
 }
 
+/// The reply address that an operation brings.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Reply {
+    #[default]
+    None,
+    /// The operation's own, where its answer comes.
+    Own(Branch),
+    /// One that its caller named; what comes there is not for this session.
+    Given(Box<Subject>),
+}
+
+impl Reply {
+    fn is(&self, key: Key, address: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::Own(branch) => address::read(address) == Some((branch.as_str(), key)),
+            Self::Given(given) => given.as_str() == address,
+        }
+    }
+}
+
 struct Entry {
     kind: Kind,
     subject: Subject,
-    reply: Option<Subject>,
+    reply: Reply,
     order: u64,
     sender: oneshot::Sender<Outcome>,
+}
+
+impl Entry {
+    fn answered_at(&self, branch: &str) -> bool {
+        matches!(&self.reply, Reply::Own(own) if own.as_str() == branch)
+    }
 }
 
 /// Waits for the server to have handled what was sent up to `index`.
@@ -66,15 +98,15 @@ struct Waiting {
 
 #[derive(Default)]
 struct State {
-    entries: HashMap<Key, Entry>,
+    /// The keys are random and our own.
+    entries: FxHashMap<Key, Entry>,
     order: u64,
     /// How many operations were handed to the client that somebody wants to know of.
     sent: u64,
     probes: Probes,
     waiting: VecDeque<Waiting>,
     /// Subjects that were answered in this session: nothing is to be learnt from a probe.
-    known: HashSet<Box<str>>,
-    unclaimed: u64,
+    known: HashMap<Box<str>, Subject>,
     ended: Option<TransportError>,
 }
 
@@ -99,25 +131,34 @@ const KNOWN: usize = 4096;
 /// An operation that was entered. Dropped, it is forgotten.
 pub(crate) struct Ticket<'a> {
     pending: &'a Pending,
-    pub(crate) key: Key,
-    pub(crate) outcome: oneshot::Receiver<Outcome>,
+    key: Key,
+    outcome: oneshot::Receiver<Outcome>,
+    over: bool,
+}
+
+/// What became of it; nothing if it was forgotten.
+impl Future for Ticket<'_> {
+    type Output = Option<Outcome>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let outcome = ready!(Pin::new(&mut self.outcome).poll(context)).ok();
+        // Whoever told it has taken it out.
+        self.over = outcome.is_some();
+        Poll::Ready(outcome)
+    }
 }
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        self.pending.state.lock().entries.remove(&self.key);
+        if !self.over {
+            self.pending.state.lock().entries.remove(&self.key);
+        }
     }
 }
 
 impl Pending {
     /// Enters an operation, before it is sent.
-    pub(crate) fn enter(
-        &self,
-        key: Key,
-        kind: Kind,
-        subject: Subject,
-        reply: Option<Subject>,
-    ) -> Ticket<'_> {
+    pub(crate) fn enter(&self, key: Key, kind: Kind, subject: Subject, reply: Reply) -> Ticket<'_> {
         let (sender, outcome) = oneshot::channel();
         let mut state = self.state.lock();
         if let Some(error) = &state.ended {
@@ -128,19 +169,19 @@ impl Pending {
             let entry = Entry { kind, subject, reply, order, sender };
             state.entries.insert(key, entry);
         }
-        Ticket { pending: self, key, outcome }
+        Ticket { pending: self, key, outcome, over: false }
     }
 
-    /// Whether the server is known to let this session publish there.
-    pub(crate) fn knows(&self, subject: &Subject) -> bool {
-        self.state.lock().known.contains(subject.as_str())
+    /// The subject as the client has it, if the server is known to let this session publish there.
+    pub(crate) fn known(&self, subject: &str) -> Option<Subject> {
+        self.state.lock().known.get(subject).cloned()
     }
 
     /// Says that the server let this session publish there.
     pub(crate) fn learn(&self, subject: &Subject) {
         let mut state = self.state.lock();
-        if state.known.len() < KNOWN && !state.known.contains(subject.as_str()) {
-            state.known.insert(subject.as_str().into());
+        if state.known.len() < KNOWN && !state.known.contains_key(subject.as_str()) {
+            state.known.insert(subject.as_str().into(), subject.clone());
         }
     }
 
@@ -177,16 +218,17 @@ impl Pending {
         self.state.lock().probes.since()
     }
 
-    /// A message came to an address of this connection's inbox. Gives it back if nobody waits for it.
-    pub(crate) fn answer(&self, key: Key, message: async_nats::Message) -> bool {
-        let mut state = self.state.lock();
-        let expected = state.entries.get(&key).and_then(|entry| entry.reply.as_ref());
-        if expected.is_none_or(|reply| reply.as_str() != message.subject.as_str()) {
-            state.unclaimed += 1;
-            return false;
-        }
-        let Some(entry) = state.entries.remove(&key) else { return false };
-        let _ = entry.sender.send(Outcome::Answer(Box::new(message)));
+    /// A message came to an address of this connection's inbox. Answers whether somebody waits for it.
+    pub(crate) fn answer(&self, message: async_nats::Message) -> bool {
+        let Some((branch, key)) = address::read(&message.subject) else { return false };
+        let entry = {
+            let mut state = self.state.lock();
+            match state.entries.entry(key) {
+                Occupied(entry) if entry.get().answered_at(branch) => entry.remove(),
+                _ => return false,
+            }
+        };
+        let _ = entry.sender.send(Outcome::Answer(message));
         true
     }
 
@@ -194,19 +236,16 @@ impl Pending {
     pub(crate) fn refused(&self, denial: &Denial<'_>, words: &str) -> bool {
         let mut state = self.state.lock();
         let oldest = {
-            let fits = |entry: &Entry| match denial {
+            let fits = |key: Key, entry: &Entry| match denial {
                 Denial::Publish(subject) => {
                     entry.kind == Kind::Publish && entry.subject.as_str() == subject.as_ref()
                 }
-                Denial::Reply(reply) => {
-                    entry.kind == Kind::Publish
-                        && entry.reply.as_ref().is_some_and(|own| own.as_str() == reply.as_ref())
-                }
+                Denial::Reply(reply) => entry.kind == Kind::Publish && entry.reply.is(key, reply),
                 Denial::Subscription { subject, .. } => {
                     entry.kind == Kind::Subscribe && entry.subject.as_str() == subject.as_ref()
                 }
             };
-            let fitting = state.entries.iter().filter(|(_, entry)| fits(entry));
+            let fitting = state.entries.iter().filter(|(key, entry)| fits(**key, entry));
             fitting.min_by_key(|(_, entry)| entry.order).map(|(key, _)| *key)
         };
         if let Denial::Publish(subject) = denial {

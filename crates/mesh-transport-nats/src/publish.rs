@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use async_nats::StatusCode;
+use async_nats::message::OutboundMessage;
+use bytes::Bytes;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use tokio::time::Instant;
 
+use crate::address::Branch;
+use crate::convert;
 use crate::link::Link;
-use crate::pending::{Kind, Outcome};
-use crate::session::{Op, Session, denied, disconnected};
-use crate::{convert, error};
+use crate::pending::{Kind, Outcome, Reply};
+use crate::session::{Op, denied, disconnected};
 
 /// Publishes `message` and returns when the server has handled it.
 pub(crate) async fn live(
@@ -32,9 +35,11 @@ async fn proven(
     let session = link.session(operation, due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let reply = message.reply().map(|reply| async_nats::Subject::from(reply.as_str()));
-    let op = Op { reply: reply.clone(), ..Op::new(operation, Kind::Publish, &subject) };
-    let send = || hand_over(&session, operation, &subject, reply, &message, &[]);
-    match session.operate(op, due, send).await? {
+    let named = reply.clone().map_or(Reply::None, |reply| Reply::Given(Box::new(reply)));
+    let op = Op { reply: named, ..Op::new(operation, Kind::Publish, &subject) };
+    let message = convert::message_out(&message, &subject, reply);
+    let hand = || session.send(operation, &subject, message);
+    match session.operate(op, due, hand).await? {
         Outcome::Denied(words) => Err(denied(operation, &subject, words)),
         Outcome::Lost(error) => Err(lost(operation, &subject, error)),
         Outcome::Handled | Outcome::Answer(_) => Ok(()),
@@ -58,34 +63,34 @@ async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<()
     let operation = Operation::Publish;
     let session = link.session(operation, due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
-    let (asked, key) = echo_address(&session);
-    let (echo, echo_key) = echo_address(&session);
-    let publish = Op {
-        reply: Some(asked.clone()),
-        answer: Some(key),
-        ..Op::new(operation, Kind::Publish, &subject)
-    };
-    let echoing = Op {
-        reply: Some(echo.clone()),
-        answer: Some(echo_key),
-        ..Op::new(operation, Kind::Publish, &echo)
-    };
+    let echoes = Branch::of(&session.inbox().echo(0));
+    let (publish, asked) = Op::asking(operation, &subject, &echoes);
+    let key = rand::random();
+    let echo = echoes.address(key);
+    let reply = Reply::Own(echoes);
+    let echoing = Op { reply, key, asks: true, ..Op::new(operation, Kind::Publish, &echo) };
     // The echo is entered and sent inside the first operation, so it is behind it on the wire.
     let sent = tokio::sync::Notify::new();
-    let first = session.operate(publish, due, || async {
-        hand_over(&session, operation, &subject, Some(asked), &message, &[]).await?;
-        sent.notify_one();
-        Ok(())
+    let message = convert::message_out(&message, &subject, Some(asked));
+    let first = session.operate(publish, due, || {
+        let handed = session.send(operation, &subject, message)?;
+        Ok(Some(Box::pin(async {
+            if let Some(handing) = handed {
+                handing.await?;
+            }
+            sent.notify_one();
+            Ok(())
+        })))
     });
     let second = async {
         sent.notified().await;
-        let empty = bytes::Bytes::new();
-        session
-            .operate(echoing, due, || async {
-                let published = session.client.publish(echo.clone(), empty).await;
-                published.map_err(|e| error::publish_error(e, operation, &echo))
-            })
-            .await
+        let empty = OutboundMessage {
+            subject: echo.clone(),
+            reply: None,
+            payload: Bytes::new(),
+            headers: None,
+        };
+        session.operate(echoing, due, || session.send(operation, &echo, empty)).await
     };
     tokio::pin!(first, second);
     tokio::select! {
@@ -113,34 +118,6 @@ async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<()
             }
         },
     }
-}
-
-fn echo_address(session: &Session) -> (async_nats::Subject, u128) {
-    let key = rand::random();
-    (async_nats::Subject::from(session.inbox().echo(key).as_str()), key)
-}
-
-/// Gives a message to the client.
-pub(crate) async fn hand_over(
-    session: &Session,
-    operation: Operation,
-    subject: &async_nats::Subject,
-    reply: Option<async_nats::Subject>,
-    message: &Message,
-    own: &[(&'static str, &str)],
-) -> Result<(), TransportError> {
-    let client = &session.client;
-    let (subject_out, payload) = (subject.clone(), message.payload().clone());
-    let headers = convert::headers_out(message.headers(), own);
-    let sent = match (reply, headers) {
-        (None, None) => client.publish(subject_out, payload).await,
-        (None, Some(headers)) => client.publish_with_headers(subject_out, headers, payload).await,
-        (Some(reply), None) => client.publish_with_reply(subject_out, reply, payload).await,
-        (Some(reply), Some(headers)) => {
-            client.publish_with_reply_and_headers(subject_out, reply, headers, payload).await
-        }
-    };
-    sent.map_err(|e| error::publish_error(e, operation, subject))
 }
 
 /// The error of an operation whose session ended under it.

@@ -8,10 +8,10 @@ use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use tokio::time::Instant;
 
-use crate::convert;
+use crate::convert::{self, Recent};
 use crate::link::Link;
-use crate::pending::{Kind, Outcome};
-use crate::publish::{hand_over, lost};
+use crate::pending::Outcome;
+use crate::publish::lost;
 use crate::session::{Op, denied};
 
 /// Asks and waits for the first answer.
@@ -23,22 +23,20 @@ pub(crate) async fn ask(
 ) -> Result<Message, TransportError> {
     let operation = Operation::Request;
     let session = link.session(operation, due).await?;
-    let subject = async_nats::Subject::from(message.subject().as_str());
-    let key = rand::random();
-    let reply = async_nats::Subject::from(session.inbox().reply(responder, key).as_str());
-    let op = Op {
-        reply: Some(reply.clone()),
-        answer: Some(key),
-        ..Op::new(operation, Kind::Publish, &subject)
-    };
-    let send = || hand_over(&session, operation, &subject, Some(reply), message, &[]);
-    match session.operate(op, due, send).await? {
+    let (subject, known) = session.subject(message.subject().as_str());
+    let (op, reply) = Op::asking(operation, &subject, &session.replies(responder));
+    let op = Op { known, ..op };
+    let message = convert::message_out(message, &subject, Some(reply));
+    let hand = || session.send(operation, &subject, message);
+    match session.operate(op, due, hand).await? {
         Outcome::Answer(answer) => {
-            session.pending.learn(&subject);
+            if !known {
+                session.pending.learn(&subject);
+            }
             if answer.status == Some(StatusCode::NO_RESPONDERS) {
                 return Err(TransportError::new(ErrorKind::NoResponders, operation).about(&subject));
             }
-            convert::message_in(*answer, false).ok_or_else(|| {
+            convert::message_in(answer, false, &mut Recent::default()).map_err(|_| {
                 TransportError::new(ErrorKind::Broker, operation)
                     .about(&subject)
                     .detail("the answer is malformed")

@@ -1,42 +1,60 @@
 //! One connection of the client library, from its first word to its loss. It is never mended: the
 //! supervisor makes a new one, so nothing that was queued for one session is sent in the next.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use async_nats::message::OutboundMessage;
 use async_nats::{Client, Event, Subject, Subscriber};
-use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, TryFutureExt};
+use mesh_core::identity::Responder;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
+use crate::address::Branch;
 use crate::counters::{Counters, count};
 use crate::dial::{self, Lost, ServerFacts};
 use crate::error;
 use crate::hearing::Hearing;
-use crate::pending::{Key, Kind, Outcome, Pending};
+use crate::outlet::Outlet;
+use crate::pending::{Key, Kind, Outcome, Pending, Reply};
 use crate::probe::Prober;
 use crate::{NatsOptions, Target};
 
 /// The most operations whose refusals may be on their way. The client's side channel holds 128 and
 /// drops beyond (protocol §4 allows 100).
 const UNPROVEN: usize = 100;
+/// The most responders whose addresses are remembered.
+const RESPONDERS: usize = 256;
 
 /// See the module. Dropped by the last who uses it, its connection ends.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: u64,
     pub(crate) client: Client,
+    outlet: Outlet,
     pub(crate) server: ServerFacts,
     pub(crate) pending: Arc<Pending>,
     inbox: Inbox,
     hearing: Arc<Hearing>,
     prober: Prober,
+    /// Where appends and the server's API are answered.
+    pub(crate) confirmations: Branch,
+    /// Where each responder's answers come.
+    replies: Mutex<HashMap<Responder, Branch>>,
     unproven: Arc<Semaphore>,
     /// Why answers can't be heard, where they can't.
     deaf: OnceLock<TransportError>,
 }
+
+/// What handing something to the client came to: it has it, or will when this is over.
+pub(crate) type Handed<'a> =
+    Result<Option<BoxFuture<'a, Result<(), TransportError>>>, TransportError>;
 
 /// What is about to be sent.
 pub(crate) struct Op<'a> {
@@ -45,14 +63,30 @@ pub(crate) struct Op<'a> {
     /// The subject or filter, by which a refusal names it.
     pub(crate) subject: &'a Subject,
     /// The reply address that it brings.
-    pub(crate) reply: Option<Subject>,
-    /// The key of that address, if an answer is waited for.
-    pub(crate) answer: Option<Key>,
+    pub(crate) reply: Reply,
+    /// The random end of that address, if it is the session's.
+    pub(crate) key: Key,
+    /// Whether an answer is waited for.
+    pub(crate) asks: bool,
+    /// Whether the server is known to let this session publish there.
+    pub(crate) known: bool,
 }
 
 impl<'a> Op<'a> {
     pub(crate) fn new(operation: Operation, kind: Kind, subject: &'a Subject) -> Self {
-        Self { operation, kind, subject, reply: None, answer: None }
+        let key = rand::random();
+        Self { operation, kind, subject, reply: Reply::None, key, asks: false, known: false }
+    }
+
+    /// A publish that is answered, and the address for its answer.
+    pub(crate) fn asking(
+        operation: Operation,
+        subject: &'a Subject,
+        branch: &Branch,
+    ) -> (Self, Subject) {
+        let op = Self::new(operation, Kind::Publish, subject);
+        let address = branch.address(op.key);
+        (Self { reply: Reply::Own(branch.clone()), asks: true, ..op }, address)
     }
 }
 
@@ -79,12 +113,15 @@ impl Session {
         // The tasks hold no session: who drops it, in the middle of this too, ends them.
         let session = Arc::new(Self {
             id,
+            outlet: Outlet::new(&dialled.client),
             client: dialled.client,
             server: dialled.server,
             pending: Arc::clone(&hearing.pending),
             inbox: inbox.clone(),
             hearing: Arc::clone(&hearing),
             prober: prober.clone(),
+            confirmations: Branch::of(&inbox.confirmation(0)),
+            replies: Mutex::default(),
             unproven: Arc::new(Semaphore::new(UNPROVEN)),
             deaf: OnceLock::new(),
         });
@@ -152,48 +189,59 @@ impl Session {
         !self.hearing.is_lost()
     }
 
-    /// Enters `op`, sends what `send` hands to the client, and returns what came of it: an answer if
-    /// `op` waits for one, else that the server has handled it.
-    pub(crate) async fn operate<F>(
-        &self,
-        op: Op<'_>,
+    /// Enters `op`, hands it to the client with `hand`, and returns what came of it: an answer if `op`
+    /// waits for one, else that the server has handled it.
+    pub(crate) fn operate<'a>(
+        &'a self,
+        op: Op<'a>,
         deadline: Instant,
-        send: impl FnOnce() -> F,
-    ) -> Result<Outcome, TransportError>
-    where
-        F: Future<Output = Result<(), TransportError>>,
-    {
-        let Op { operation, kind, subject, reply, answer } = op;
-        if let (Some(_), Some(deaf)) = (answer, self.deaf.get()) {
-            return Err(TransportError::new(ErrorKind::Denied, operation)
-                .about(subject.as_str())
-                .detail("this account may not hear answers")
-                .caused_by(deaf.clone()));
-        }
-        let known = answer.is_some() && self.pending.knows(subject);
-        let key = answer.unwrap_or_else(rand::random);
-        let work = async {
+        hand: impl FnOnce() -> Handed<'a>,
+    ) -> impl Future<Output = Result<Outcome, TransportError>> {
+        let Op { operation, subject, kind, .. } = op;
+        let work = async move {
+            if let (true, Some(deaf)) = (op.asks, self.deaf.get()) {
+                return Err(unheard(&op, deaf));
+            }
+            let Op { key, asks, .. } = op;
+            let known = op.known && asks;
             let permit = if known { None } else { self.permit(operation).await? };
-            let mut ticket = self.pending.enter(key, kind, subject.clone(), reply);
-            if let Err(error) = send().await {
+            let ticket = self.pending.enter(key, kind, subject.clone(), op.reply);
+            let handed = match hand() {
+                Ok(Some(handing)) => handing.await,
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = handed {
                 if error.kind() == ErrorKind::Disconnected {
                     // The client knows before it says so.
                     self.hearing.end();
                 }
                 return Err(error);
             }
-            if !known && self.pending.sent(answer.is_none().then_some(key), permit) {
-                self.prober.probe().await?;
+            if !known && self.pending.sent((!asks).then_some(key), permit) {
+                // Its future is large, and most operations wait for a probe that another has sent.
+                Box::pin(self.prober.probe()).await?;
             }
-            (&mut ticket.outcome).await.map_err(|_| disconnected(operation))
+            ticket.await.ok_or_else(|| disconnected(operation))
         };
-        match tokio::time::timeout_at(deadline, work).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
+        tokio::time::timeout_at(deadline, work).map(move |outcome| {
+            outcome.unwrap_or_else(|_| {
                 let error = TransportError::new(ErrorKind::TimedOut, operation);
                 Err(if kind == Kind::Nothing { error } else { error.about(subject.as_str()) })
-            }
-        }
+            })
+        })
+    }
+
+    /// Hands a message to the client.
+    pub(crate) fn send<'a>(
+        &'a self,
+        operation: Operation,
+        subject: &'a str,
+        message: OutboundMessage,
+    ) -> Handed<'a> {
+        let failed = move |error| error::publish_error(error, operation, subject);
+        let waiting = self.outlet.send(message).map_err(failed)?;
+        Ok(waiting.map(|waiting| Box::pin(waiting.map_err(failed)) as _))
     }
 
     async fn permit(
@@ -216,16 +264,18 @@ impl Session {
         let mut subscriber = None;
         let op = Op::new(operation, Kind::Subscribe, &subject);
         let outcome = self
-            .operate(op, deadline, || async {
-                let subscribed = match group {
-                    Some(group) => {
-                        self.client.queue_subscribe(subject.clone(), group.to_owned()).await
-                    }
-                    None => self.client.subscribe(subject.clone()).await,
-                };
-                subscriber =
-                    Some(subscribed.map_err(|e| error::subscribe_error(e, operation, filter))?);
-                Ok(())
+            .operate(op, deadline, || {
+                Ok(Some(Box::pin(async {
+                    let subscribed = match group {
+                        Some(group) => {
+                            self.client.queue_subscribe(subject.clone(), group.to_owned()).await
+                        }
+                        None => self.client.subscribe(subject.clone()).await,
+                    };
+                    let failed = |error| error::subscribe_error(error, operation, filter);
+                    subscriber = Some(subscribed.map_err(failed)?);
+                    Ok(())
+                })))
             })
             .await?;
         match outcome {
@@ -243,12 +293,32 @@ impl Session {
         operation: Operation,
         deadline: Instant,
     ) -> Result<(), TransportError> {
-        let nothing = || async { Ok(()) };
         let op = Op::new(operation, Kind::Nothing, &self.hearing.probe);
-        match self.operate(op, deadline, nothing).await? {
+        match self.operate(op, deadline, || Ok(None)).await? {
             Outcome::Lost(error) => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// The subject as the client has it, and whether the server is known to let this session publish
+    /// there.
+    pub(crate) fn subject(&self, subject: &str) -> (Subject, bool) {
+        let known = self.pending.known(subject);
+        let is_known = known.is_some();
+        (known.unwrap_or_else(|| Subject::from(subject)), is_known)
+    }
+
+    /// Where the answers of `responder` come.
+    pub(crate) fn replies(&self, responder: &Responder) -> Branch {
+        let mut replies = self.replies.lock();
+        if let Some(branch) = replies.get(responder) {
+            return branch.clone();
+        }
+        let branch = Branch::of(&self.inbox.reply(responder, 0));
+        if replies.len() < RESPONDERS {
+            replies.insert(responder.clone(), branch.clone());
+        }
+        branch
     }
 
     /// The inbox that answers come to.
@@ -278,12 +348,17 @@ async fn read_answers(mut answers: Subscriber, hearing: Arc<Hearing>) {
             () = hearing.lost() => return,
         };
         let Some(message) = next else { return hearing.end() };
-        let random = message.subject.as_str().rsplit('.').next().unwrap_or_default();
-        let key = Key::from_str_radix(random, 16);
-        if !key.is_ok_and(|key| hearing.pending.answer(key, message)) {
+        if !hearing.pending.answer(message) {
             count(&hearing.counters.late);
         }
     }
+}
+
+fn unheard(op: &Op<'_>, deaf: &TransportError) -> TransportError {
+    TransportError::new(ErrorKind::Denied, op.operation)
+        .about(op.subject.as_str())
+        .detail("this account may not hear answers")
+        .caused_by(deaf.clone())
 }
 
 /// The error of an operation that the server refused in these words.

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::split::{Bed, Isolation, Layout, Started};
+use crate::split::{Bed, Isolation, Setup, Started};
 
 /// What came of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,5 +83,5 @@ pub(crate) use attack;
 
 /// A server in that layout.
 pub async fn bed(isolation: Isolation) -> Started<Bed> {
-    Bed::start(Layout::of(isolation)).await
+    Bed::start(Setup::of(isolation)).await
 }

@@ -7,7 +7,7 @@ use mesh_testkit::servers::nats::RawNats;
 use serde_json::Value;
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
-use crate::split::{Bed, Isolation, Layout, Started};
+use crate::split::{Bed, Isolation, Setup, Started};
 use crate::steps::{Witness, ack_inbox, no_publish};
 
 pub const ATTACKS: &[Attack] = &[
@@ -58,7 +58,7 @@ async fn fills(
             spec.max_messages_per_subject = Some(3);
         })
     };
-    let bed = Bed::with(Layout::of(isolation), few).await?;
+    let bed = Bed::with(Setup::of(isolation), few).await?;
     let mut raw = bed.raw(who).await?;
     for number in 1..=3 {
         let said = append(&bed, &mut raw, who, subject, &[]).await?;

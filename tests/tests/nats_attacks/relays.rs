@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
-use crate::split::{Bed, Isolation, Layout, Started, TAP};
+use crate::split::{Bed, Isolation, Setup, Started, TAP};
 use crate::steps::{Witness, ack_inbox, aim_confirmation};
 
 pub const ATTACKS: &[Attack] = &[
@@ -111,7 +111,7 @@ async fn aim_a_confirmation_at_an_enrolment(isolation: Isolation) -> Verdict {
 /// Why the layout imports with wildcards alone.
 async fn aim_a_confirmation_at_a_literal_import(isolation: Isolation) -> Verdict {
     const ENROL: &str = "mesh.control.enrol";
-    let bed = Bed::start(Layout { literal: Some(ENROL), ..Layout::of(isolation) }).await?;
+    let bed = Bed::start(Setup { service: Some(ENROL), ..Setup::of(isolation) }).await?;
     let mut witness = Witness::of(&bed).await?;
     at_a_stream(&bed, &mut witness, "CONTROL", ENROL).await
 }
@@ -134,8 +134,8 @@ async fn aim_a_confirmation_at_a_build(isolation: Isolation) -> Verdict {
 
 /// Aims a confirmation at a call of the API, which it handles at once, and looks for the server's record
 /// of that call.
-async fn at_the_api(layout: Layout, call: &str) -> Started<(Bed, Option<Value>)> {
-    let bed = Bed::start(layout).await?;
+async fn at_the_api(setup: Setup, call: &str) -> Started<(Bed, Option<Value>)> {
+    let bed = Bed::start(setup).await?;
     let mut tap = bed.raw(TAP).await?;
     tap.subscribe("$JS.EVENT.ADVISORY.API", None).await?;
     tap.settle().await?;
@@ -151,7 +151,7 @@ async fn at_the_api(layout: Layout, call: &str) -> Started<(Bed, Option<Value>)>
 
 /// The API's answer to a call that it was made to get: its error's number.
 async fn refused_by_the_api(isolation: Isolation, call: &str, code: u64) -> Verdict {
-    let (bed, record) = at_the_api(Layout::of(isolation), call).await?;
+    let (bed, record) = at_the_api(Setup::of(isolation), call).await?;
     let mut witness = Witness::of(&bed).await?;
     let whole = witness.messages("EVENTS").await? == Some(2)
         && witness.consumer("EVENTS", "n1_svc").await?.is_some();
@@ -184,8 +184,8 @@ async fn aim_a_confirmation_at_a_consumers_end(isolation: Isolation) -> Verdict 
 /// A purge up to a number: the confirmation names a stream, which strict mode refuses, and its number.
 async fn aim_a_confirmation_at_a_purge_of_a_lenient_server(isolation: Isolation) -> Verdict {
     // Of all streams NODES alone may be purged: its roll-up needs that.
-    let layout = Layout { strict: false, ..Layout::of(isolation) };
-    let (_bed, record) = at_the_api(layout, "STREAM.PURGE.NODES").await?;
+    let setup = Setup { strict: false, ..Setup::of(isolation) };
+    let (_bed, record) = at_the_api(setup, "STREAM.PURGE.NODES").await?;
     let Some(record) = record else { return Ok(Outcome::Nowhere) };
     let response: Value = serde_json::from_str(record["response"].as_str().unwrap_or_default())?;
     match response["success"].as_bool() {

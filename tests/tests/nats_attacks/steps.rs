@@ -11,7 +11,7 @@ use crate::split::{Bed, Isolation, PATIENCE, Started};
 
 /// An address in the inbox of the user of that name where the server's words come, and nobody else's.
 pub fn ack_inbox(bed: &Bed, who: &str, random: u128) -> String {
-    let inbox = mesh_core::topology::Inbox::of(&bed.mesh.user(who).principal);
+    let inbox = mesh_core::topology::Inbox::of(&bed.user(who).principal);
     inbox.confirmation(random).to_string()
 }
 
@@ -59,7 +59,7 @@ pub async fn subscriptions_are_refused(
 ) -> Verdict {
     let bed = bed(isolation).await?;
     let mut raw = bed.raw(who).await?;
-    let inbox = mesh_core::topology::Inbox::of(&bed.mesh.user(who).principal);
+    let inbox = mesh_core::topology::Inbox::of(&bed.user(who).principal);
     raw.subscribe(inbox.filter().as_str(), None).await?;
     let settled = raw.settle().await?;
     if !settled.errors.is_empty() {
@@ -86,7 +86,7 @@ pub struct Witness {
 impl Witness {
     pub async fn of(bed: &Bed) -> Started<Self> {
         let raw = bed.raw("controller").await?;
-        let inbox = mesh_core::topology::Inbox::of(&bed.mesh.user("controller").principal);
+        let inbox = mesh_core::topology::Inbox::of(&bed.user("controller").principal);
         Ok(Self { raw, inbox: inbox.to_string(), asked: 0 })
     }
 

@@ -5,9 +5,6 @@
 #![expect(unreachable_pub, reason = "a test")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
-#[path = "../support/accounts.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod accounts;
 mod hasty;
 #[path = "../support/memory.rs"]
 #[allow(dead_code, reason = "other tests use the other beds")]

@@ -15,7 +15,7 @@ use mesh_sdk::{Broker, HandlerError, PublishError, ReceivedEvent};
 use mesh_testkit::fixtures::{event, module_name, node, subject};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::split::{Bed, Isolation, Layout};
+use crate::split::{Bed, Isolation, Setup};
 use crate::{module, soon};
 
 /// A consumer of `svc.made` whose handler answers what `answer` says; and what it was given.
@@ -80,7 +80,7 @@ async fn an_event_waits_for_a_consumer_that_is_away() {
 #[tokio::test]
 async fn a_failed_event_is_tried_again_with_either_form_of_acknowledgement() {
     for second_form in [false, true] {
-        let bed = Bed::start(Layout { second_form, ..Layout::split() }).await.unwrap();
+        let bed = Bed::start(Setup { second_form, ..Setup::split() }).await.unwrap();
         let (_n1, mut given) = consuming(&bed, "evil.n1", |event| {
             if event.attempt < 3 { Err(soon_again(event)) } else { Ok(()) }
         })
@@ -145,7 +145,7 @@ fn made(id: &str) -> Message {
 #[tokio::test]
 async fn an_event_that_is_given_up_is_a_dead_letter_and_can_be_sent_back() {
     for isolation in [Isolation::Split, Isolation::OneAccount] {
-        let bed = Bed::start(Layout::of(isolation)).await.unwrap();
+        let bed = Bed::start(Setup::of(isolation)).await.unwrap();
         let _keeper = bed.keep_dead_letters().await.unwrap();
         let (_n1, mut given) = consuming(&bed, "evil.n1", |event| {
             if event.replayed { Ok(()) } else { Err(HandlerError::reject("no such account")) }

@@ -6,19 +6,20 @@ use mesh_sdk::ToolCall;
 use mesh_testkit::fixtures::filter;
 use serde_json::Value;
 
-use crate::split::{Bed, Isolation, Layout, Mesh, TAP};
+use crate::split::{Bed, Isolation, Setup, TAP, layout};
 use crate::{module, soon};
 
 #[test]
 fn nobody_is_granted_all_inboxes_or_everything() {
     for isolation in [Isolation::Split, Isolation::OneAccount] {
-        let mesh = Mesh::sample(isolation).unwrap();
-        for user in mesh.users.iter().filter(|user| user.name != TAP) {
+        let layout = layout(&Setup::of(isolation)).unwrap();
+        assert!(layout.users().len() > 12);
+        for user in layout.users().iter().filter(|user| user.name() != TAP) {
             for text in
                 [">", "*", "_INBOX.>", "_INBOX.*", "_INBOX.*.>", "_R_.>", "$JS.>", "$JS.ACK.>"]
             {
                 for rules in [&user.permissions.publish, &user.permissions.subscribe] {
-                    assert!(!rules.permits_filter(&filter(text), None), "{} {text}", user.name);
+                    assert!(!rules.permits_filter(&filter(text), None), "{} {text}", user.name());
                 }
             }
         }
@@ -28,7 +29,7 @@ fn nobody_is_granted_all_inboxes_or_everything() {
 #[tokio::test]
 async fn modules_listen_only_where_they_may_and_are_answered_only_in_their_inboxes() {
     // In one account, so that one listener hears everything that anybody publishes.
-    let bed = Bed::start(Layout::of(Isolation::OneAccount)).await.unwrap();
+    let bed = Bed::start(Setup::of(Isolation::OneAccount)).await.unwrap();
     let mut tap = bed.raw(TAP).await.unwrap();
     tap.subscribe("mesh.>", None).await.unwrap();
     tap.subscribe("$JS.ACK.>", None).await.unwrap();
@@ -52,7 +53,7 @@ async fn modules_listen_only_where_they_may_and_are_answered_only_in_their_inbox
     let connections = bed.server.connz().await.unwrap();
     let mut seen = 0;
     for name in ["svc.n1", "db.n1", "evil.n1"] {
-        let user = bed.mesh.user(name);
+        let user = bed.user(name);
         let own = connections["connections"].as_array().unwrap().iter();
         for connection in own.filter(|connection| connection["authorized_user"] == name) {
             let listed = connection["subscriptions_list_detail"].as_array();
@@ -70,7 +71,7 @@ async fn modules_listen_only_where_they_may_and_are_answered_only_in_their_inbox
 
     // Where they let be answered.
     let inboxes = ["svc.n1", "db.n1", "evil.n1"]
-        .map(|name| format!("{}.", Inbox::of(&bed.mesh.user(name).principal)));
+        .map(|name| format!("{}.", Inbox::of(&bed.user(name).principal)));
     let mut answered = 0;
     for message in tap.settle().await.unwrap().messages {
         let Some(reply) = message.reply.filter(|reply| !reply.starts_with("$JS.ACK.")) else {

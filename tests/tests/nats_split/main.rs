@@ -1,6 +1,12 @@
 //! A whole mesh on a real nats-server in the split layout: over TLS, with credentials, each program with
 //! exactly the rights of protocol §4.
 #![expect(unreachable_pub, reason = "a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
 
 mod events;
 mod inboxes;

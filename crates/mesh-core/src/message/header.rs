@@ -9,6 +9,14 @@ pub mod names {
     macro_rules! header_names {
         ($($(#[$doc:meta])* $constant:ident = $text:expr;)*) => {
             $($(#[$doc])* pub const $constant: HeaderName = HeaderName::from_static($text);)*
+
+            /// The constant of this very text.
+            pub(super) fn find(text: &str) -> Option<HeaderName> {
+                $(if text == $text {
+                    return Some($constant);
+                })*
+                None
+            }
         };
     }
 
@@ -116,6 +124,10 @@ impl HeaderName {
     pub fn new(text: impl Into<Cow<'static, str>>) -> Result<Self, HeaderError> {
         let text = text.into();
         let refused = |problem| Err(HeaderError { part: "name", problem });
+        let plain = |b: u8| matches!(b, b'!'..=b'~') && b != b':';
+        if (1..=Self::MAX).contains(&text.len()) && text.bytes().all(plain) {
+            return Ok(Self(text));
+        }
         if text.is_empty() {
             return refused(HeaderProblem::Empty);
         }
@@ -128,6 +140,23 @@ impl HeaderName {
             return refused(HeaderProblem::TooLong { max: Self::MAX, found: text.len() });
         }
         Ok(Self(text))
+    }
+
+    /// A name that arrived: as [`new`](Self::new), and without a copy where it is one of [`names`].
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn received(text: &str) -> Result<Self, HeaderError> {
+        names::find(text).map_or_else(|| Self::new(text.to_owned()), Ok)
+    }
+
+    /// The text, where it lives as long as the program: a literal, or one of [`names`].
+    #[must_use]
+    pub fn as_static(&self) -> Option<&'static str> {
+        match self.0 {
+            Cow::Borrowed(text) => Some(text),
+            Cow::Owned(_) => None,
+        }
     }
 
     /// For the literals of [`names`], which a test checks.
@@ -158,6 +187,9 @@ impl HeaderValue {
     pub fn new(text: impl Into<Cow<'static, str>>) -> Result<Self, HeaderError> {
         let text = text.into();
         let refused = |problem| Err(HeaderError { part: "value", problem });
+        if text.len() <= Self::MAX && is_plain(text.as_bytes()) {
+            return Ok(Self(text));
+        }
         let last = text.char_indices().next_back().map_or(0, |(offset, _)| offset);
         let bad = |&(offset, c): &(usize, char)| {
             c.is_control() || ((offset == 0 || offset == last) && c.is_whitespace())
@@ -176,6 +208,13 @@ impl HeaderValue {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether it is printable ASCII with no space at either end: what nearly every value is.
+fn is_plain(text: &[u8]) -> bool {
+    let ends = text.first().into_iter().chain(text.last());
+    text.iter().fold(true, |plain, b| plain & matches!(b, b' '..=b'~'))
+        && ends.into_iter().all(|b| *b != b' ')
 }
 
 impl From<u64> for HeaderValue {

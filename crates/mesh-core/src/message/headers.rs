@@ -8,6 +8,9 @@ use super::{HeaderName, HeaderValue};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(HeaderName, HeaderValue)>);
 
+/// Up to so many, comparing all pairs is cheaper than a set.
+const FEW: usize = 16;
+
 impl Headers {
     /// Sets `name` to `value`, in place of every value of this very name.
     pub fn set(&mut self, name: HeaderName, value: HeaderValue) {
@@ -40,6 +43,13 @@ impl Headers {
         self.iter().filter(move |(n, _)| *n == name).map(|(_, value)| value)
     }
 
+    /// Names and values in order, as they are held.
+    pub fn entries(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &(HeaderName, HeaderValue)> + ExactSizeIterator {
+        self.0.iter()
+    }
+
     /// Names and values in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &str)> + ExactSizeIterator {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
@@ -68,11 +78,22 @@ impl Headers {
         self.iter().map(|(name, value)| name.len() + value.len() + 4).sum()
     }
 
+    /// None, with room for so many.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
     /// A name that stands more than once.
     #[must_use]
     pub fn repeated(&self) -> Option<&HeaderName> {
+        let mut names = self.0.iter().map(|(name, _)| name);
+        if self.0.len() <= FEW {
+            let before = |at: usize, name: &HeaderName| self.0[..at].iter().any(|(n, _)| n == name);
+            return names.enumerate().find(|(at, name)| before(*at, name)).map(|(_, name)| name);
+        }
         let mut seen = HashSet::with_capacity(self.0.len());
-        self.0.iter().map(|(name, _)| name).find(|name| !seen.insert(*name))
+        names.find(|name| !seen.insert(*name))
     }
 }
 

@@ -90,11 +90,16 @@ impl MeshSubject {
     /// # Errors
     /// [`MeshSubjectError`], with the name that is wrong where the shape is right.
     pub fn parse(subject: &Subject) -> Result<Self, MeshSubjectError> {
-        match read(subject.as_str()) {
-            Ok(Some(parsed)) => Ok(parsed),
-            Ok(None) => Err(MeshSubjectError::Unknown { subject: subject.clone() }),
-            Err(error) => Err(MeshSubjectError::Name { subject: subject.clone(), error }),
-        }
+        let Some(shape) = shape(subject.as_str()) else {
+            return Err(MeshSubjectError::Unknown { subject: subject.clone() });
+        };
+        shape.named().map_err(|error| MeshSubjectError::Name { subject: subject.clone(), error })
+    }
+
+    /// The stream that takes a subject of this shape, if one does, whatever the names in it.
+    #[must_use]
+    pub fn stream_of(subject: &Subject) -> Option<StreamName> {
+        shape(subject.as_str())?.stream()
     }
 
     /// As text.
@@ -138,60 +143,86 @@ impl MeshSubject {
     }
 }
 
-fn read(text: &str) -> Result<Option<MeshSubject>, NameError> {
-    let Some(rest) = text.strip_prefix("mesh.") else {
-        return Ok(None);
-    };
-    let Some((branch, rest)) = rest.split_once('.') else {
-        return Ok(None);
-    };
-    Ok(Some(match (branch, rest) {
-        ("control", "enrol") => MeshSubject::Enrol,
-        ("control", "built") => MeshSubject::Built,
-        ("control", rest) => match rest.split_once('.') {
-            Some((node, "report")) => MeshSubject::Report { node: NodeName::new(node)? },
-            Some((node, "alive")) => MeshSubject::Alive { node: NodeName::new(node)? },
-            _ => return Ok(None),
+/// What a text is by its shape; the names in it are not checked.
+enum Shape<'a> {
+    Report(&'a str),
+    Enrol,
+    Built,
+    Alive(&'a str),
+    Declare(&'a str),
+    BuildRequest,
+    Event(&'a str, &'a str),
+    DeadLetter,
+    Replay(&'a str, &'a str, &'a str),
+    Tool(&'a str, &'a str),
+    Ask(&'a str, &'a str),
+}
+
+fn shape(text: &str) -> Option<Shape<'_>> {
+    let (branch, rest) = text.strip_prefix("mesh.")?.split_once('.')?;
+    let pair = || rest.split_once('.');
+    Some(match (branch, rest) {
+        ("control", "enrol") => Shape::Enrol,
+        ("control", "built") => Shape::Built,
+        ("control", _) => match pair()? {
+            (node, "report") => Shape::Report(node),
+            (node, "alive") => Shape::Alive(node),
+            _ => return None,
         },
-        ("node", rest) => match rest.split_once('.') {
-            Some((node, "declare")) => MeshSubject::Declare { node: NodeName::new(node)? },
-            _ => return Ok(None),
+        ("node", _) => match pair()? {
+            (node, "declare") => Shape::Declare(node),
+            _ => return None,
         },
-        ("build", "request") => MeshSubject::BuildRequest,
-        ("events", "dead") => MeshSubject::DeadLetter,
-        ("events", rest) => match rest.split_once('.') {
-            Some((module, event)) => MeshSubject::Event {
+        ("build", "request") => Shape::BuildRequest,
+        ("events", "dead") => Shape::DeadLetter,
+        ("events", _) => pair().map(|(module, event)| Shape::Event(module, event))?,
+        ("replay", _) => {
+            let (consumer, rest) = pair()?;
+            let (module, event) = rest.split_once('.')?;
+            Shape::Replay(consumer, module, event)
+        }
+        ("tools", _) => pair().map(|(module, tool)| Shape::Tool(module, tool))?,
+        ("ask", _) => pair().map(|(node, command)| Shape::Ask(node, command))?,
+        _ => return None,
+    })
+}
+
+impl Shape<'_> {
+    fn stream(&self) -> Option<StreamName> {
+        match self {
+            Self::Report(_) | Self::Enrol | Self::Built => Some(StreamName::Control),
+            Self::Declare(_) => Some(StreamName::Nodes),
+            Self::BuildRequest => Some(StreamName::Builds),
+            Self::Event(..) | Self::Replay(..) => Some(StreamName::Events),
+            Self::DeadLetter => Some(StreamName::EventsDead),
+            Self::Alive(_) | Self::Tool(..) | Self::Ask(..) => None,
+        }
+    }
+
+    fn named(&self) -> Result<MeshSubject, NameError> {
+        Ok(match *self {
+            Self::Report(node) => MeshSubject::Report { node: NodeName::new(node)? },
+            Self::Enrol => MeshSubject::Enrol,
+            Self::Built => MeshSubject::Built,
+            Self::Alive(node) => MeshSubject::Alive { node: NodeName::new(node)? },
+            Self::Declare(node) => MeshSubject::Declare { node: NodeName::new(node)? },
+            Self::BuildRequest => MeshSubject::BuildRequest,
+            Self::Event(module, event) => MeshSubject::Event {
                 module: ModuleName::new(module)?,
                 event: EventName::new(event)?,
             },
-            None => return Ok(None),
-        },
-        ("replay", rest) => match three(rest) {
-            Some((consumer, module, event)) => MeshSubject::Replay {
+            Self::DeadLetter => MeshSubject::DeadLetter,
+            Self::Replay(consumer, module, event) => MeshSubject::Replay {
                 consumer: ConsumerName::new(consumer)?,
                 module: ModuleName::new(module)?,
                 event: EventName::new(event)?,
             },
-            None => return Ok(None),
-        },
-        ("tools", rest) => match rest.split_once('.') {
-            Some((module, tool)) => {
+            Self::Tool(module, tool) => {
                 MeshSubject::Tool { module: ModuleName::new(module)?, tool: ToolName::new(tool)? }
             }
-            None => return Ok(None),
-        },
-        ("ask", rest) => match rest.split_once('.') {
-            Some((node, command)) => {
+            Self::Ask(node, command) => {
                 MeshSubject::Ask { node: NodeName::new(node)?, command: CommandName::new(command)? }
             }
-            None => return Ok(None),
-        },
-        _ => return Ok(None),
-    }))
-}
-
-fn three(text: &str) -> Option<(&str, &str, &str)> {
-    let (first, rest) = text.split_once('.')?;
-    let (second, third) = rest.split_once('.')?;
-    Some((first, second, third))
+        })
+    }
 }

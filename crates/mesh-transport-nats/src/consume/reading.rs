@@ -1,6 +1,6 @@
 //! One reader of a consumer: what the server has pushed here, and what was handed on.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use async_nats::message::OutboundMessage;
 use async_nats::{StatusCode, Subject, Subscriber};
 use bytes::Bytes;
 use futures_core::Stream;
@@ -18,14 +19,14 @@ use mesh_core::port::{
 use mesh_core::subject::Filter;
 use mesh_core::topology::{AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject};
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use super::settle::{self, Claimed};
 use super::verdicts::Verdicts;
-use crate::convert;
+use crate::convert::{self, Recent};
 use crate::link::{Link, closed};
-use crate::pending::{Kind, Outcome};
-use crate::port::malformed;
+use crate::pending::Outcome;
 use crate::session::{Op, Session, denied};
 
 /// Between two looks for a consumer that may be on its way to another member of a cluster.
@@ -51,10 +52,11 @@ pub(crate) struct Reading {
 pub(super) struct State {
     source: Option<Subscriber>,
     pub(super) held: VecDeque<Held>,
-    pub(super) claims: HashMap<u64, Subject>,
+    pub(super) claims: FxHashMap<u64, Subject>,
     next_claim: u64,
     pub(super) verdicts: Verdicts,
     words: VecDeque<ReceiveError>,
+    recent: Recent,
     end: Option<Option<TransportError>>,
     over: bool,
     waker: Option<Waker>,
@@ -167,23 +169,18 @@ impl Reading {
         operation: Operation,
         due: Instant,
     ) -> Result<Word, TransportError> {
-        let key = rand::random();
-        let reply = Subject::from(session.inbox().confirmation(key).as_str());
         let subject = &self.nothing;
-        let op = Op {
-            reply: Some(reply.clone()),
-            answer: Some(key),
-            ..Op::new(operation, Kind::Publish, subject)
+        let (op, reply) = Op::asking(operation, subject, &session.confirmations);
+        let op = Op { known: session.pending.known(subject).is_some(), ..op };
+        let question = OutboundMessage {
+            subject: subject.clone(),
+            reply: Some(reply),
+            payload: Bytes::from_static(settle::PROGRESS),
+            headers: None,
         };
-        let outcome = session
-            .operate(op, due, || async {
-                let verb = Bytes::from_static(settle::PROGRESS);
-                let sent = session.client.publish_with_reply(subject.clone(), reply, verb).await;
-                sent.map_err(|e| crate::error::publish_error(e, operation, subject))
-            })
-            .await
-            .map_err(|error| error.about(self.consumer.to_string()))?;
-        match outcome {
+        let hand = || session.send(operation, subject, question);
+        let outcome = session.operate(op, due, hand).await;
+        match outcome.map_err(|error| error.about(self.consumer.to_string()))? {
             Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
                 Ok(Word::Nobody)
             }
@@ -234,21 +231,17 @@ impl Reading {
 
     fn admit(
         self: &Arc<Self>,
-        message: async_nats::Message,
+        mut message: async_nats::Message,
         state: &mut State,
     ) -> Result<Delivery, ReceiveError> {
-        let subject = || mesh_core::subject::Subject::new(message.subject.as_str()).ok();
-        let numbers = message.reply.as_ref().and_then(|reply| self.prefix.read(reply.as_str()));
-        let (Some(numbers), Some(ack)) = (numbers, message.reply.clone()) else {
-            return Err(match subject() {
-                Some(subject) => {
-                    ReceiveError::Refused { subject, reason: RefusalReason::ForeignAck }
-                }
-                None => malformed(None),
-            });
+        let ack = message.reply.take();
+        let numbers = ack.as_ref().and_then(|ack| self.prefix.read(ack));
+        let Ok(message) = convert::message_in(message, false, &mut state.recent) else {
+            return Err(ReceiveError::Lagged { lost: 1 });
         };
-        let Some(message) = convert::message_in(message, false) else {
-            return Err(malformed(None));
+        let (Some(numbers), Some(ack)) = (numbers, ack) else {
+            let (subject, reason) = (message.subject().clone(), RefusalReason::ForeignAck);
+            return Err(ReceiveError::Refused { subject, reason });
         };
         let fits = |filter: &Filter| filter.matches(message.subject());
         if !self.patterns.is_empty() && !self.patterns.iter().any(fits) {
@@ -297,8 +290,12 @@ impl Reading {
     /// Takes a claim to settle it: each is settled once.
     pub(super) fn take(&self, claim: u64) -> Result<Subject, TransportError> {
         let mut state = self.state.lock();
+        let full = state.claims.len() >= self.in_flight;
         let ack = state.claims.remove(&claim).ok_or_else(|| closed(Operation::Settle))?;
-        self.wake(state);
+        // Else the reader waits for the server, if for anything.
+        if full {
+            self.wake(state);
+        }
         Ok(ack)
     }
 

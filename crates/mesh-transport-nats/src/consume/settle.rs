@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::Subject;
+use async_nats::message::OutboundMessage;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
@@ -12,7 +13,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Reading;
 use super::verdicts::Unsaid;
-use crate::error;
 use crate::link::deadline;
 use crate::session::Session;
 
@@ -159,8 +159,10 @@ pub(super) async fn say(
     due: Instant,
 ) -> Result<(), TransportError> {
     const WHAT: &str = "an acknowledgement";
-    match timeout_at(due, session.client.publish(ack, verb)).await {
-        Ok(said) => said.map_err(|e| error::publish_error(e, operation, WHAT)),
+    let message = OutboundMessage { subject: ack, reply: None, payload: verb, headers: None };
+    let Some(handing) = session.send(operation, WHAT, message)? else { return Ok(()) };
+    match timeout_at(due, handing).await {
+        Ok(handed) => handed,
         Err(_) => Err(TransportError::new(ErrorKind::TimedOut, operation).about(WHAT)),
     }
 }

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{StatusCode, Subject};
+use async_nats::StatusCode;
+use async_nats::message::OutboundMessage;
 use async_trait::async_trait;
 use bytes::Bytes;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
@@ -9,9 +10,8 @@ use tokio::time::Instant;
 
 use super::Owner;
 use crate::api::Api;
-use crate::error::publish_error;
 use crate::link;
-use crate::pending::{Kind, Outcome};
+use crate::pending::Outcome;
 use crate::publish::lost;
 use crate::session::{Op, Session, denied};
 
@@ -46,21 +46,17 @@ pub(crate) async fn ask(
     body: Vec<u8>,
     due: Instant,
 ) -> Result<Bytes, TransportError> {
-    let subject = Subject::from(subject);
-    let key = rand::random();
-    let reply = Subject::from(session.inbox().confirmation(key).as_str());
-    let op = Op {
-        reply: Some(reply.clone()),
-        answer: Some(key),
-        ..Op::new(operation, Kind::Publish, &subject)
+    let (subject, known) = session.subject(subject);
+    let (op, reply) = Op::asking(operation, &subject, &session.confirmations);
+    let op = Op { known, ..op };
+    let question = OutboundMessage {
+        subject: subject.clone(),
+        reply: Some(reply),
+        payload: body.into(),
+        headers: None,
     };
-    let outcome = session
-        .operate(op, due, || async {
-            let sent = session.client.publish_with_reply(subject.clone(), reply, body.into());
-            sent.await.map_err(|error| publish_error(error, operation, &subject))
-        })
-        .await?;
-    match outcome {
+    let hand = || session.send(operation, &subject, question);
+    match session.operate(op, due, hand).await? {
         Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
             Err(TransportError::new(ErrorKind::NoResponders, operation)
                 .about(&subject)

@@ -9,12 +9,13 @@ use mesh_core::port::{
     Answer, Call, Calls, ErrorKind, Incoming, Operation, ReceiveError, RefusalReason, Requests,
     ServeOptions, TransportError,
 };
-use mesh_core::subject::{Filter, Subject};
+use mesh_core::subject::Filter;
 use mesh_core::topology::ReplyAddress;
 
 use super::{Owner, Port, malformed};
+use crate::convert::{self, Recent};
 use crate::live::{self, Place};
-use crate::{convert, link, publish, request};
+use crate::{link, publish, request};
 
 #[async_trait]
 impl Requests for Port {
@@ -51,9 +52,10 @@ impl Requests for Port {
         let due = link::deadline(options.timeout);
         let owner = Arc::downgrade(&self.owner);
         let clock = Arc::clone(&link.clock);
+        let mut recent = Recent::default();
         let admit = Box::new(move |message: async_nats::Message| {
-            let owner = owner.upgrade()?;
-            Some(admit(owner, message, &responder).map(|call| call.arrived_at(clock.monotonic())))
+            let call = admit(owner.upgrade()?, message, &responder, &mut recent);
+            Some(call.map(|call| call.arrived_at(clock.monotonic())))
         });
         let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
         Ok(Incoming::new(arrivals))
@@ -66,11 +68,10 @@ fn admit(
     owner: Arc<Owner>,
     message: async_nats::Message,
     responder: &Responder,
+    recent: &mut Recent,
 ) -> Result<Call, ReceiveError> {
-    let subject = Subject::new(message.subject.as_str()).ok();
-    let Some(message) = convert::message_in(message, true) else {
-        return Err(malformed(subject));
-    };
+    let message =
+        convert::message_in(message, true, recent).map_err(|subject| malformed(&subject))?;
     let refused = |reason| ReceiveError::Refused { subject: message.subject().clone(), reason };
     let Some(reply) = message.reply() else {
         return Err(refused(RefusalReason::NoReply));

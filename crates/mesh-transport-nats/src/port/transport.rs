@@ -13,8 +13,9 @@ use mesh_core::topology::Inbox;
 use tokio::sync::watch;
 
 use super::Port;
+use crate::convert::{self, Recent};
 use crate::live::{self, Place};
-use crate::{close, convert, link, publish};
+use crate::{close, link, publish};
 
 #[async_trait]
 impl Transport for Port {
@@ -64,10 +65,10 @@ impl Transport for Port {
             group: options.group.map(|group| group.as_str().to_owned()),
         };
         let due = link::deadline(options.timeout);
-        let admit = Box::new(|message: async_nats::Message| {
-            let subject = Subject::new(message.subject.as_str()).ok();
-            let message = convert::message_in(message, true).map(without_ours);
-            Some(message.ok_or_else(|| malformed(subject)))
+        let mut recent = Recent::default();
+        let admit = Box::new(move |message: async_nats::Message| {
+            let message = convert::message_in(message, true, &mut recent).map(without_ours);
+            Some(message.map_err(|subject| malformed(&subject)))
         });
         let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
         Ok(Incoming::new(arrivals))
@@ -102,8 +103,8 @@ fn without_ours(message: Message) -> Message {
 }
 
 /// The word about a message that the ports can't represent.
-pub(crate) fn malformed(subject: Option<Subject>) -> ReceiveError {
-    match subject {
+pub(crate) fn malformed(subject: &str) -> ReceiveError {
+    match Subject::new(subject).ok() {
         Some(subject) => ReceiveError::Refused { subject, reason: RefusalReason::Malformed },
         None => ReceiveError::Lagged { lost: 1 },
     }

@@ -28,6 +28,7 @@ pub struct NatsConfig {
     certificate: Option<Certificate>,
     handshake_first: HandshakeFirst,
     jetstream: bool,
+    lenient: bool,
     max_payload: Option<u64>,
     lines: String,
     compose: Option<Compose>,
@@ -67,6 +68,14 @@ impl NatsConfig {
     #[must_use]
     pub fn jetstream(mut self) -> Self {
         self.jetstream = true;
+        self
+    }
+
+    /// JetStream that takes requests with fields it does not know: its strict mode is off. Counts with
+    /// [`jetstream`](Self::jetstream) only.
+    #[must_use]
+    pub fn lenient(mut self) -> Self {
+        self.lenient = true;
         self
     }
 
@@ -125,8 +134,9 @@ impl NatsConfig {
         if self.jetstream {
             _ = writeln!(
                 text,
-                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 8GB }}",
-                quoted_path(&place.store)
+                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 8GB{} }}",
+                quoted_path(&place.store),
+                if self.lenient { ", strict: false" } else { "" }
             );
         }
         if !place.routes.is_empty() {

@@ -37,7 +37,11 @@ pub struct Layout {
     users: Vec<User>,
     services: Vec<String>,
     edge_connections: u32,
+    edge_subscriptions: u32,
 }
+
+/// Far below what a server of a mesh has room for, and far above what a mesh uses.
+const EDGE_SUBSCRIPTIONS: u32 = 1_000_000;
 
 /// Below what a server takes in all unless told otherwise, so that the controller can always connect.
 const EDGE_CONNECTIONS: u32 = 60_000;
@@ -82,7 +86,12 @@ impl Layout {
             let permissions = mesh.permissions(&principal).map_err(ServerError::layout)?;
             users.push(User::new(account, principal, permissions)?);
         }
-        Ok(Self { users, services: Vec::new(), edge_connections: EDGE_CONNECTIONS })
+        Ok(Self {
+            users,
+            services: Vec::new(),
+            edge_connections: EDGE_CONNECTIONS,
+            edge_subscriptions: EDGE_SUBSCRIPTIONS,
+        })
     }
 
     /// The same with this user, in place of one of the same name.
@@ -106,6 +115,14 @@ impl Layout {
     #[must_use]
     pub fn with_edge_connections(mut self, most: u32) -> Self {
         self.edge_connections = most;
+        self
+    }
+
+    /// The same with at most so many subscriptions of each connection in EDGE: the server counts an
+    /// account's limit so. 1 000 000 unless told.
+    #[must_use]
+    pub fn with_edge_subscriptions(mut self, most: u32) -> Self {
+        self.edge_subscriptions = most;
         self
     }
 

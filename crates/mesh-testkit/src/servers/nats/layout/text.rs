@@ -15,9 +15,6 @@ const SERVICES: [&str; 4] =
 /// The streams whose deliveries and acknowledgements cross: somebody in EDGE reads them.
 const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, StreamName::Builds];
 
-/// Far below what a server of a mesh has room for, and far above what a mesh uses.
-const EDGE_SUBSCRIPTIONS: u32 = 1_000_000;
-
 pub(super) fn lines(layout: &Layout) -> String {
     let (exports, imports) = passages(&layout.services);
     let mut text = "system_account: SYS\naccounts {\n  SYS {}\n".to_owned();
@@ -26,9 +23,9 @@ pub(super) fn lines(layout: &Layout) -> String {
         (
             Account::Edge,
             format!(
-                "    limits {{ max_connections: {}, max_subscriptions: {EDGE_SUBSCRIPTIONS} }}\n    \
+                "    limits {{ max_connections: {}, max_subscriptions: {} }}\n    \
                  imports: [\n{imports}    ]\n",
-                layout.edge_connections
+                layout.edge_connections, layout.edge_subscriptions
             ),
         ),
         (Account::Mesh, "    jetstream: enabled\n".to_owned()),
