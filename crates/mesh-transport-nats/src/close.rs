@@ -40,7 +40,7 @@ async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
     let before = link.accepted.ended();
     let released = release(link, due).await;
     let settled = finish(link, due).await;
-    let doubtful = link.readings.lock().iter().map(|reading| reading.in_doubt()).sum::<u64>();
+    let doubtful = link.readings().iter().map(|reading| reading.in_doubt()).sum::<u64>();
     link.stage.send_replace(Stage::Draining);
     let last = link.phase.send_replace(Phase::Closed);
     if let Phase::Up(session) = &last {
@@ -54,7 +54,7 @@ async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
         tracing::warn!(lost, "the connection was closed before the server had everything");
     }
     if let Phase::Up(session) = last {
-        session.abandon();
+        session.abandon("it was closed");
     }
     link.tell_state();
     CloseReport { finished, released, lost }
@@ -62,9 +62,8 @@ async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
 
 /// Leaves every consumer and gives back what is unsettled; how many those were.
 async fn release(link: &Arc<Link>, due: Instant) -> u64 {
-    let readings = link.readings.lock().clone();
     let mut released = 0;
-    for reading in readings {
+    for reading in link.readings() {
         // Without an answer from the server the rest waits for its claim to run out.
         released += tokio::time::timeout_at(due, reading.leave()).await.unwrap_or_default();
         released += reading.revoke();
@@ -82,8 +81,7 @@ async fn finish(link: &Arc<Link>, due: Instant) -> bool {
     };
     let mut settled = appends;
     settled &= session.handled(Operation::Close, due).await.is_ok();
-    let readings = link.readings.lock().clone();
-    for reading in readings {
+    for reading in link.readings() {
         settled &= reading.confirm(&session, Operation::Close, due).await.is_ok();
     }
     settled

@@ -24,7 +24,7 @@ pub(crate) struct Hearing {
     /// What marked ones publish to, below a number.
     probe_message: String,
     lost: watch::Sender<bool>,
-    /// What the server said last that ends a connection.
+    /// Why it ended, where that is known: what the server said last, or why it was given up.
     words: Mutex<Option<String>>,
     revoked: watch::Sender<Revocations>,
     /// How often the client threw away what a subscription had no room for.
@@ -112,7 +112,15 @@ impl Hearing {
         self.lost.send_replace(true);
     }
 
-    /// The error of a connection that is lost, with the server's last words if they say why.
+    /// Gives the connection up, unless it is lost already, for this reason.
+    pub(crate) fn give_up(&self, why: impl Into<String>) {
+        if !self.is_lost() {
+            self.words.lock().get_or_insert_with(|| why.into());
+        }
+        self.end();
+    }
+
+    /// The error of a connection that is lost, with the reason if there is one.
     pub(crate) fn lost_error(&self) -> TransportError {
         let error = TransportError::new(ErrorKind::Disconnected, Operation::Connect);
         match &*self.words.lock() {

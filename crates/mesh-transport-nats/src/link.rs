@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mesh_clock::SystemClock;
@@ -60,7 +60,8 @@ pub(crate) struct Link {
     pub(crate) stage: watch::Sender<Stage>,
     /// Which session each subscription was last placed in.
     places: Mutex<HashMap<u64, u64>>,
-    pub(crate) readings: Mutex<Vec<Arc<Reading>>>,
+    /// Held by their keepers, so that a runtime that ends takes them with it.
+    readings: Mutex<Vec<Weak<Reading>>>,
     /// The streams that have confirmed an append.
     pub(crate) streams: Mutex<BTreeSet<StreamName>>,
     ids: AtomicU64,
@@ -183,6 +184,19 @@ impl Link {
         self.tell_state();
     }
 
+    /// The durable readings that are not at their end.
+    pub(crate) fn readings(&self) -> Vec<Arc<Reading>> {
+        self.readings.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn remember(&self, reading: &Arc<Reading>) {
+        self.readings.lock().push(Arc::downgrade(reading));
+    }
+
+    pub(crate) fn forget(&self, reading: &Arc<Reading>) {
+        self.readings.lock().retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(reading)));
+    }
+
     /// Says how the connection is: connected once every subscription is in place.
     pub(crate) fn tell_state(&self) {
         let state = match &*self.phase.borrow() {
@@ -228,7 +242,7 @@ impl fmt::Debug for Link {
             .field("waiting", &waiting)
             .field("unproven", &unproven)
             .field("places", &self.places.lock().len())
-            .field("readings", &self.readings.lock().len())
+            .field("readings", &self.readings().len())
             .field("late", late)
             .field("unattributed", unattributed)
             .field("resent", resent)
@@ -250,6 +264,11 @@ fn is_same(one: &ConnectionState, other: &ConnectionState) -> bool {
 /// The error of a call on a connection that its owner closed.
 pub(crate) fn closed(operation: Operation) -> TransportError {
     TransportError::new(ErrorKind::Closed, operation)
+}
+
+/// The error of what was to run on a runtime that has ended.
+pub(crate) fn runtime_ended(operation: Operation) -> TransportError {
+    closed(operation).detail("the runtime of this connection has ended")
 }
 
 /// When a span that begins now is over.

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
-use crate::link::{Link, Phase, Stage, deadline};
+use crate::link::{Link, Phase, Stage, deadline, runtime_ended};
 use crate::port::Owner;
 use crate::queue::Queue;
 use crate::session::Session;
@@ -61,7 +61,15 @@ pub(crate) async fn listen<T: Send + 'static>(
     link.placed(id, &spot.session);
     let queue = Arc::new(Queue::new(buffer));
     let (reader, gone) = watch::channel(());
-    let task = Pump { link: Arc::clone(link), id, place, queue: Arc::clone(&queue), admit, gone };
+    let task = Pump {
+        link: Arc::clone(link),
+        id,
+        end: Some(runtime_ended(place.operation)),
+        place,
+        queue: Arc::clone(&queue),
+        admit,
+        gone,
+    };
     link.runtime.spawn(task.run(spot));
     Ok(Arrivals { queue, _owner: Arc::clone(owner), _reader: reader })
 }
@@ -97,11 +105,21 @@ struct Pump<T> {
     queue: Arc<Queue<T>>,
     admit: Admit<T>,
     gone: watch::Receiver<()>,
+    /// How it ends, once it is dropped.
+    end: Option<TransportError>,
+}
+
+/// A runtime that ends drops it too.
+impl<T> Drop for Pump<T> {
+    fn drop(&mut self) {
+        self.link.gone(self.id);
+        self.queue.end(self.end.take());
+    }
 }
 
 impl<T: Send + 'static> Pump<T> {
     async fn run(mut self, mut spot: Spot) {
-        let end = loop {
+        self.end = loop {
             if let Some(end) = self.read(&mut spot).await {
                 break end;
             }
@@ -112,8 +130,6 @@ impl<T: Send + 'static> Pump<T> {
                 Err(error) => break Some(error),
             }
         };
-        self.link.gone(self.id);
-        self.queue.end(end);
     }
 
     /// Reads until the session is lost; the answer is how it ends if it ends for good.
@@ -182,7 +198,7 @@ impl<T: Send + 'static> Pump<T> {
                 Err(error) if error.kind() == ErrorKind::Denied => return Err(error),
                 Err(error) if session.stands() => {
                     tracing::warn!(%error, "a subscription could not be placed again; reconnecting");
-                    session.abandon();
+                    session.abandon("a subscription could not be placed again");
                 }
                 Err(_) => {}
             }

@@ -49,8 +49,9 @@ impl Prober {
                 () = pending.wanted.notified() => {}
                 now = look.tick() => {
                     if self.is_overdue(now) {
-                        tracing::warn!("the server does not answer; reconnecting");
-                        return self.hearing.end();
+                        let why = format!("no word from the server in {:?}", self.patience);
+                        tracing::warn!("{why}; reconnecting");
+                        return self.hearing.give_up(why);
                     }
                 }
                 () = self.hearing.lost() => return,

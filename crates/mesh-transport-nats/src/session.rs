@@ -152,9 +152,9 @@ impl Session {
         self.hearing.lost_error()
     }
 
-    /// Gives it up, so that another is made.
-    pub(crate) fn abandon(&self) {
-        self.hearing.end();
+    /// Gives it up for this reason, so that another is made.
+    pub(crate) fn abandon(&self, why: &str) {
+        self.hearing.give_up(why);
     }
 
     /// How many subscriptions the server has ended so far.
@@ -214,7 +214,7 @@ impl Session {
             if let Err(error) = handed {
                 if error.kind() == ErrorKind::Disconnected {
                     // The client knows before it says so.
-                    self.abandon();
+                    self.hearing.end();
                 }
                 return Err(error);
             }
@@ -329,7 +329,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.abandon();
+        self.hearing.end();
     }
 }
 

@@ -14,6 +14,7 @@ use crate::session::Session;
 
 /// Runs until the connection is closed.
 pub(crate) async fn supervise(link: Arc<Link>, source: Source, first: Arc<Session>) {
+    let _end = End(Arc::clone(&link));
     let mut session = first;
     let mut id = session.id;
     let mut attempt = 0;
@@ -57,6 +58,15 @@ pub(crate) async fn supervise(link: Arc<Link>, source: Source, first: Arc<Sessio
         if !step(&link, Phase::Up(Arc::clone(&session))) {
             return;
         }
+    }
+}
+
+/// Without a supervisor there is no connection: a runtime that ends closes it.
+struct End(Arc<Link>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        step(&self.0, Phase::Closed);
     }
 }
 

@@ -31,12 +31,12 @@ pub(crate) fn config(users: &str) -> NatsConfig {
     ))
 }
 
-/// Options that make what takes long short: a dead server is noticed within 1.5 s, and tried again
-/// every half second.
+/// Options that make what takes long short: a silent server is noticed within 6 s, and tried again every
+/// half second.
 pub(crate) fn quick() -> NatsOptions {
     NatsOptions {
         connect_timeout: Duration::from_secs(5),
-        ping_interval: Duration::from_millis(500),
+        ping_interval: Duration::from_secs(2),
         reconnect_min: Duration::from_millis(50),
         reconnect_max: Duration::from_millis(500),
         ..NatsOptions::default()

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, MaybeDone, join_all, maybe_done};
-use mesh_core::port::{CloseReport, Connection, ErrorKind, PublishOptions, TransportError};
+use mesh_core::port::{
+    CloseReport, Connection, ErrorKind, PublishOptions, ReceiveError, TransportError,
+};
 use mesh_testkit::fixtures::{event, filter, message, module};
 use mesh_testkit::servers::nats::NatsServer;
 use tokio::runtime::{Builder, Runtime};
@@ -186,4 +188,42 @@ async fn a_close_that_nobody_waits_for_is_brought_to_its_end() {
     bed::connections(&server, 0).await;
     let late = connection.transport().publish(message(&live(), ""), <_>::default()).await;
     assert_eq!(late.unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_outlives_the_runtime_of_its_connection_ends_and_says_why() {
+    let rules = bed::rules(PATIENCE);
+    let server = bed::server_with_mail(rules).await;
+    let address = server.address();
+    let (connection, mut heard, mut events, held) = elsewhere(async move {
+        let connection = bed::dial(address, module("n1", "mail")).await;
+        let heard = connection.transport().subscribe(filter("mesh.tools.>"), <_>::default());
+        let heard = heard.await.unwrap();
+        let mut events = bed::consume(&connection, bed::mail(), bed::reading(rules, 10)).await;
+        let options = bed::appending("event-1", PATIENCE);
+        connection.streams().unwrap().append(bed::event("x"), options).await.unwrap();
+        let held = events.next().await.unwrap().unwrap();
+        (connection, heard, events, held)
+    })
+    .await;
+    let over = |error: &TransportError| {
+        assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+        assert!(error.to_string().contains("runtime"), "{error}");
+    };
+    match tokio::time::timeout(PATIENCE, heard.next()).await.unwrap() {
+        Some(Err(ReceiveError::Ended(error))) => over(&error),
+        other => panic!("{other:?}"),
+    }
+    match tokio::time::timeout(PATIENCE, events.next()).await.unwrap() {
+        Some(Err(ReceiveError::Ended(error))) => over(&error),
+        other => panic!("{other:?}"),
+    }
+    let late = connection.transport().publish(message(&live(), ""), <_>::default()).await;
+    assert_eq!(late.unwrap_err().kind(), ErrorKind::Closed);
+    let unsettled = tokio::time::timeout(PATIENCE, held.ack()).await.unwrap();
+    assert!(unsettled.is_err(), "it comes again");
+    assert_eq!(connection.transport().close(PATIENCE).await, CloseReport::default());
+    // Neither needs a runtime to go.
+    std::thread::spawn(move || drop((connection, heard, events))).join().unwrap();
+    bed::connections(&server, 0).await;
 }

@@ -143,7 +143,7 @@ async fn without_a_quorum_calls_end_in_their_time_and_readers_wait() {
         let took = began.elapsed();
         println!("without a quorum an append of {time:?} took {took:.1?}: {error}");
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
-        assert!(error.may_retry() && took < time + Duration::from_secs(2), "{took:?}");
+        assert!(error.may_retry() && took < time + Duration::from_secs(5), "{took:?}");
     }
     let nothing = tokio::time::timeout(Duration::from_secs(2), deliveries.next()).await;
     assert!(nothing.is_err(), "the reader waits, and is told no end: {nothing:?}");

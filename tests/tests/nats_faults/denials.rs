@@ -144,7 +144,7 @@ async fn denied_nobody_there_and_no_answer_are_three_errors_each_in_time() {
         println!("{subject}: {error} after {took:.1?}");
         assert_eq!(error.kind(), kind, "{error}");
         assert!(at_once || took >= wait);
-        assert!(took < wait + Duration::from_secs(2));
+        assert!(took < wait + Duration::from_secs(5));
     }
 }
 

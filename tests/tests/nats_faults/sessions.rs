@@ -155,7 +155,8 @@ async fn a_session_whose_probe_is_never_answered_is_given_up_with_all_that_was_p
     let playing = tokio::spawn(player.clone().play(Arc::clone(&fake)));
     let target = target(fake.address(), module("n1", "mail"), bed::USER);
     // Pings are answered all the while, so the connection itself looks well.
-    let connection = connect(target, quick()).await.unwrap();
+    let options = NatsOptions { ping_interval: Duration::from_millis(500), ..quick() };
+    let connection = connect(target, options).await.unwrap();
     let states = States::of(&connection);
     let transport = connection.transport();
     let mut heard = transport.subscribe(filter("mesh.tools.>"), <_>::default()).await.unwrap();
@@ -171,6 +172,8 @@ async fn a_session_whose_probe_is_never_answered_is_given_up_with_all_that_was_p
     states.mended().await;
     publish(Duration::from_secs(5)).await.unwrap();
     println!("a probe without an answer: the next publish worked after {:.1?}", began.elapsed());
+    let told = format!("{:?}", states.told());
+    assert!(told.contains("no word from the server"), "{told}");
     assert!(matches!(heard.next().await, Some(Err(ReceiveError::Interrupted))));
     let placed = player.subscribed.lock().clone();
     assert_eq!(placed, [1, player.sessions.load(Ordering::Relaxed)].into(), "in each session");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
 use mesh_core::port::Connection;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
@@ -15,7 +16,7 @@ use crate::bed::{self, States};
 
 const CLIENTS: usize = 60;
 /// All are in within this after the restart, on a machine of two processors that is busy.
-const BOUND: Duration = Duration::from_secs(20);
+const BOUND: Duration = Duration::from_secs(30);
 /// The hash of the tests' password, bcrypt of cost 4.
 const HASH: &str = "$2a$04$Wdjvp73gt3EBNc5McszRoObuX2x6H5wUfvCohB/0iv9GO.tLTbx/y";
 
@@ -29,11 +30,14 @@ fn config(certificate: Certificate) -> NatsConfig {
         .with(format!("authorization {{ timeout: 10, users: [ {users} ] }}"))
 }
 
-async fn dial(server: &NatsServer, proxy: &Proxy, number: usize) -> Connection {
-    let name = format!("m{number}");
+/// Connects them all, a few at a time: a first attempt that fails is not made again.
+async fn dial_all(server: &NatsServer, proxy: &Proxy) -> Vec<Connection> {
     let pin = server.fingerprint().unwrap();
-    let target = bed::pinned(proxy.address(), &name, bed::PASSWORD, &[&pin]);
-    connect(target, NatsOptions::default()).await.unwrap()
+    let targets = (0..CLIENTS)
+        .map(|number| bed::pinned(proxy.address(), &format!("m{number}"), bed::PASSWORD, &[&pin]));
+    let dialling = targets.map(|target| connect(target, NatsOptions::default()));
+    let clients = futures_util::stream::iter(dialling).buffer_unordered(4);
+    clients.map(Result::unwrap).collect().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -41,8 +45,7 @@ async fn sixty_clients_are_all_back_in_time_after_a_restart() {
     let server = NatsServer::launch(config(Certificate::local().unwrap())).await.unwrap();
     let proxy = Proxy::before(server.address()).await.unwrap();
     let began = Instant::now();
-    let dialling = (0..CLIENTS).map(|number| dial(&server, &proxy, number));
-    let clients = join_all(dialling).await;
+    let clients = dial_all(&server, &proxy).await;
     println!("{CLIENTS} clients were in after {:.1?}", began.elapsed());
     let states: Vec<_> = clients.iter().map(States::of).collect();
 
@@ -66,7 +69,7 @@ async fn sixty_clients_are_all_back_in_time_after_a_restart() {
 async fn those_who_lost_the_server_together_do_not_come_back_together() {
     let server = NatsServer::launch(config(Certificate::local().unwrap())).await.unwrap();
     let proxy = Proxy::before(server.address()).await.unwrap();
-    let clients = join_all((0..CLIENTS).map(|number| dial(&server, &proxy, number))).await;
+    let clients = dial_all(&server, &proxy).await;
     // From here on whoever comes is only counted.
     let counter = TcpListener::bind("127.0.0.1:0").await.unwrap();
     proxy.lead_to(counter.local_addr().unwrap());

@@ -16,33 +16,64 @@ use crate::session::Session;
 
 /// The longest that a consumer which is gone stays unnoticed.
 const LOOK: Duration = Duration::from_secs(1);
+/// However short a claim is.
+const SHORTEST: Duration = Duration::from_millis(10);
 /// How long a consumer of a cluster may have nobody who answers for it before it counts as gone: the next
 /// leader comes some seconds after the last one's loss.
 const LEADERLESS: Duration = Duration::from_secs(60);
 
-/// Runs until the reader is gone and all is settled, or the connection is closed, or the consumer is.
+/// Keeps a reading until the reader is gone and all is settled, or the connection is closed, or the
+/// consumer is gone.
 pub(super) async fn keep(
     link: Arc<Link>,
     reading: Arc<Reading>,
+    session: Arc<Session>,
+    gone: watch::Receiver<()>,
+) {
+    let mut ending =
+        Ending { link, reading, end: Some(crate::link::runtime_ended(Operation::Consume)) };
+    ending.end = attend(&ending.link, &ending.reading, session, gone).await;
+}
+
+/// Ends a reading when it is dropped, which a runtime that ends does too.
+struct Ending {
+    link: Arc<Link>,
+    reading: Arc<Reading>,
+    end: Option<TransportError>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        drop(self.reading.displace());
+        self.link.forget(&self.reading);
+        self.link.gone(self.reading.id);
+        self.reading.end(self.end.take());
+    }
+}
+
+/// The answer is how it ends.
+async fn attend(
+    link: &Arc<Link>,
+    reading: &Arc<Reading>,
     mut session: Arc<Session>,
     mut gone: watch::Receiver<()>,
-) {
-    let mut tick = tokio::time::interval(LOOK.min(reading.rules.ack_wait / 3));
+) -> Option<TransportError> {
+    let mut tick = tokio::time::interval(LOOK.min(reading.rules.ack_wait / 3).max(SHORTEST));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut read = true;
     let mut absence = Absence::default();
-    let end = loop {
+    loop {
         tokio::select! {
             _ = tick.tick() => {
                 if !read && reading.is_settled() {
                     break None;
                 }
-                if let Err(error) = look(&reading, &session, read, &mut absence).await {
+                if let Err(error) = look(reading, &session, read, &mut absence).await {
                     break Some(error);
                 }
             }
             () = session.lost() => {
-                match again(&link, &reading, session.id, read, &mut absence).await {
+                match again(link, reading, session.id, read, &mut absence).await {
                     Ok(Some(next)) => session = next,
                     Ok(None) => break None,
                     Err(error) => break Some(error),
@@ -53,16 +84,10 @@ pub(super) async fn keep(
                 link.gone(reading.id);
                 reading.leave().await;
             }
-            error = revoked(&reading, &session), if read => break Some(error),
+            error = revoked(reading, &session), if read => break Some(error),
             () = link.reached(Stage::Draining) => break None,
         }
-    };
-    if let Some(source) = reading.displace() {
-        drop(source);
     }
-    link.readings.lock().retain(|other| other.id != reading.id);
-    link.gone(reading.id);
-    reading.end(end);
 }
 
 /// Returns when the server has taken the right to read away.
@@ -160,7 +185,7 @@ async fn again(
             Seen::Nobody if session.stands() => {}
             Seen::Nothing if session.stands() => {
                 tracing::warn!("a consumer could not be read again; reconnecting");
-                session.abandon();
+                session.abandon("a consumer could not be read again");
             }
             Seen::Nobody | Seen::Nothing => last = session.id,
         }

@@ -36,7 +36,7 @@ pub(crate) async fn consume(
     reading.make_way(&session, due).await;
     let source = reading.open(&session, due).await?;
     reading.place(&session, source);
-    link.readings.lock().push(Arc::clone(&reading));
+    link.remember(&reading);
     link.placed(reading.id, &session);
     let (reader, gone) = watch::channel(());
     link.runtime.spawn(keeper::keep(Arc::clone(link), Arc::clone(&reading), session, gone));

@@ -51,7 +51,7 @@ impl Drop for Owner {
         // What was handed to the client, acknowledgements above all, may reach the server yet.
         self.link.runtime.spawn(async move {
             let _ = session.handled(Operation::Close, deadline(PARTING)).await;
-            session.abandon();
+            session.abandon("it was dropped");
         });
     }
 }

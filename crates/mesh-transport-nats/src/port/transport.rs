@@ -80,8 +80,7 @@ impl Transport for Port {
         let due = link::deadline(timeout);
         let session = link.session(Operation::Flush, due).await?;
         session.handled(Operation::Flush, due).await?;
-        let readings = link.readings.lock().clone();
-        for reading in readings {
+        for reading in link.readings() {
             reading.confirm(&session, Operation::Flush, due).await?;
         }
         Ok(())
