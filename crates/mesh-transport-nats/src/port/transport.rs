@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use async_nats::StatusCode;
 use async_trait::async_trait;
 use futures_util::stream;
 use mesh_core::message::Message;
@@ -65,6 +66,9 @@ impl Transport for Port {
         };
         let due = link::deadline(options.timeout);
         let admit = Box::new(|message: async_nats::Message| {
+            if is_servers(&message) {
+                return None;
+            }
             let subject = Subject::new(message.subject.as_str()).ok();
             let message = convert::message_in(message, true).map(without_ours);
             Some(message.ok_or_else(|| malformed(subject)))
@@ -89,6 +93,12 @@ impl Transport for Port {
     async fn close(&self, timeout: Duration) -> CloseReport {
         close::close(self.link(), link::deadline(timeout)).await
     }
+}
+
+/// Whether it is what the server says at the reply address of a message that nobody received, rather than
+/// anything that somebody published.
+fn is_servers(message: &async_nats::Message) -> bool {
+    message.status == Some(StatusCode::NO_RESPONDERS) && message.payload.is_empty()
 }
 
 /// Takes off the reply address that a sender's transport put there to hear from the server: the sender
