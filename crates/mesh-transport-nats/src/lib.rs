@@ -19,6 +19,7 @@ mod link;
 mod live;
 mod options;
 mod pending;
+mod places;
 mod port;
 mod probe;
 mod pub_ack;

@@ -50,8 +50,8 @@ pub(super) async fn keep(
             }
             _ = gone.changed(), if read => {
                 read = false;
-                link.gone(reading.id);
                 reading.leave().await;
+                link.gone(reading.id);
             }
             error = revoked(&reading, &session), if read => break Some(error),
             () = link.reached(Stage::Draining) => break None,
@@ -60,6 +60,7 @@ pub(super) async fn keep(
     if let Some(source) = reading.displace() {
         drop(source);
     }
+    reading.has_left();
     link.readings.lock().retain(|other| other.id != reading.id);
     link.gone(reading.id);
     reading.end(end);

@@ -5,13 +5,14 @@ use async_trait::async_trait;
 use futures_util::stream;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    Capabilities, CloseReport, ConnectionState, ConnectionStates, Incoming, Operation,
+    Capabilities, CloseReport, ConnectionState, ConnectionStates, ErrorKind, Incoming, Operation,
     PublishOptions, ReceiveError, RefusalReason, SubscribeOptions, Subscription, Transport,
     TransportError,
 };
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::Inbox;
 use tokio::sync::watch;
+use tokio::time::timeout_at;
 
 use super::Port;
 use crate::live::{self, Place};
@@ -81,6 +82,10 @@ impl Transport for Port {
         let link = self.link();
         link.check_open(Operation::Flush)?;
         let due = link::deadline(timeout);
+        // Subscriptions that were dropped before are to be over.
+        if timeout_at(due, link.places.left()).await.is_err() {
+            return Err(TransportError::new(ErrorKind::TimedOut, Operation::Flush));
+        }
         let session = link.session(Operation::Flush, due).await?;
         session.handled(Operation::Flush, due).await?;
         let readings = link.readings.lock().clone();
