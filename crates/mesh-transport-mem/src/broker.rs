@@ -155,8 +155,8 @@ impl Broker {
         }
     }
 
-    /// What a plain publish does: a stream that takes the subject keeps the message, as on a real
-    /// server, and who listens hears it.
+    /// What a plain publish does: a stream that takes the subject and has room keeps the message, as on
+    /// a real server, and who listens hears it.
     pub(crate) fn publish(
         &self,
         from: Option<&Arc<Principal>>,
@@ -169,10 +169,18 @@ impl Broker {
             let published = self.reach(offer(&route, message, from), from);
             return Ok(Published { received: answered || published.received, ..published });
         };
-        let appended = self.keep(stream, &message, Append::plain())?;
+        let kept = match self.keep(stream, &message, Append::plain()) {
+            Err(error) if error.kind() == ErrorKind::Invalid => return Err(error),
+            Err(error) => {
+                // Its publisher asked for it to be heard, not for it to be kept.
+                tracing::warn!(%error, "a live message is not kept");
+                None
+            }
+            Ok(appended) => Some(appended),
+        };
         let reply = message.reply().cloned();
         let published = self.reach(offer(&route, message, from), from);
-        if let Some(reply) = reply {
+        if let Some((reply, appended)) = reply.zip(kept) {
             self.confirm(&reply, &appended);
         }
         Ok(Published { received: true, ..published })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::port::{CloseReport, Operation};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::accepted::Tally;
 use crate::link::{Link, Phase, Stage, closed};
@@ -34,7 +34,7 @@ async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
         // The other call reports.
         let mut phase = link.phase.subscribe();
         let over = phase.wait_for(|phase| matches!(phase, Phase::Closed));
-        let _ = tokio::time::timeout_at(due, over).await;
+        let _ = timeout_at(due, over).await;
         return CloseReport::default();
     }
     let before = link.accepted.ended();
@@ -42,6 +42,11 @@ async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
     let settled = finish(link, due).await;
     let doubtful = link.readings().iter().map(|reading| reading.in_doubt()).sum::<u64>();
     link.stage.send_replace(Stage::Draining);
+    if let Some(session) = link.session_now() {
+        // Whoever publishes after this finds nobody here.
+        let _ = timeout_at(due, link.places.empty()).await;
+        let _ = session.handled(Operation::Close, due).await;
+    }
     let last = link.phase.send_replace(Phase::Closed);
     if let Phase::Up(session) = &last {
         session.pending.end(&closed(Operation::Close));
@@ -65,7 +70,7 @@ async fn release(link: &Arc<Link>, due: Instant) -> u64 {
     let mut released = 0;
     for reading in link.readings() {
         // Without an answer from the server the rest waits for its claim to run out.
-        released += tokio::time::timeout_at(due, reading.leave()).await.unwrap_or_default();
+        released += timeout_at(due, reading.leave()).await.unwrap_or_default();
         released += reading.revoke();
     }
     released
@@ -75,7 +80,7 @@ async fn release(link: &Arc<Link>, due: Instant) -> u64 {
 async fn finish(link: &Arc<Link>, due: Instant) -> bool {
     let window = u32::try_from(link.options.append_window.get()).unwrap_or(u32::MAX);
     // The places are given back at once: no more than this is to be known of them.
-    let appends = tokio::time::timeout_at(due, link.window.acquire_many(window)).await.is_ok();
+    let appends = timeout_at(due, link.window.acquire_many(window)).await.is_ok();
     let Ok(session) = link.session(Operation::Close, due).await else {
         return appends && link.accepted.is_idle();
     };

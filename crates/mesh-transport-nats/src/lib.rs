@@ -21,6 +21,7 @@ mod live;
 mod options;
 mod outlet;
 mod pending;
+mod places;
 mod port;
 mod probe;
 mod pub_ack;

@@ -1,6 +1,6 @@
 //! What outlives a session: who this is, which session stands now, what was subscribed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -21,6 +21,7 @@ use crate::NatsOptions;
 use crate::accepted::Accepted;
 use crate::consume::Reading;
 use crate::counters::Counters;
+use crate::places::Places;
 use crate::session::Session;
 
 /// How the connection is, for its calls.
@@ -58,8 +59,7 @@ pub(crate) struct Link {
     pub(crate) phase: watch::Sender<Phase>,
     pub(crate) states: watch::Sender<ConnectionState>,
     pub(crate) stage: watch::Sender<Stage>,
-    /// Which session each subscription was last placed in.
-    places: Mutex<HashMap<u64, u64>>,
+    pub(crate) places: Places,
     /// Held by their keepers, so that a runtime that ends takes them with it.
     readings: Mutex<Vec<Weak<Reading>>>,
     /// The streams that have confirmed an append.
@@ -89,7 +89,7 @@ impl Link {
             phase: watch::Sender::new(Phase::Up(first)),
             states: watch::Sender::new(ConnectionState::Connected),
             stage: watch::Sender::new(Stage::Open),
-            places: Mutex::default(),
+            places: Places::default(),
             readings: Mutex::default(),
             streams: Mutex::default(),
             ids: AtomicU64::new(1),
@@ -174,13 +174,13 @@ impl Link {
 
     /// Says that subscription `id` has its place in that session.
     pub(crate) fn placed(&self, id: u64, session: &Session) {
-        self.places.lock().insert(id, session.id);
+        self.places.placed(id, session.id);
         self.tell_state();
     }
 
     /// Says that a subscription is over.
     pub(crate) fn gone(&self, id: u64) {
-        self.places.lock().remove(&id);
+        self.places.gone(id);
         self.tell_state();
     }
 
@@ -203,9 +203,11 @@ impl Link {
             Phase::Closed => ConnectionState::Closed,
             Phase::Down(error) => ConnectionState::Disconnected(error.clone()),
             Phase::Up(session) => {
-                let places = self.places.lock();
-                let complete = places.values().all(|place| *place == session.id);
-                if complete { ConnectionState::Connected } else { ConnectionState::Connecting }
+                if self.places.are_in(session.id) {
+                    ConnectionState::Connected
+                } else {
+                    ConnectionState::Connecting
+                }
             }
         };
         self.states.send_if_modified(|told| {
@@ -241,7 +243,7 @@ impl fmt::Debug for Link {
             .field("principal", &self.principal)
             .field("waiting", &waiting)
             .field("unproven", &unproven)
-            .field("places", &self.places.lock().len())
+            .field("places", &self.places.len())
             .field("readings", &self.readings().len())
             .field("late", late)
             .field("unattributed", unattributed)

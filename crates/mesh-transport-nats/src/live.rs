@@ -32,9 +32,16 @@ pub(crate) struct Place {
 /// The reader's end. Dropped, it unsubscribes.
 pub(crate) struct Arrivals<T> {
     queue: Arc<Queue<T>>,
-    _owner: Arc<Owner>,
+    id: u64,
+    owner: Arc<Owner>,
     /// Dropped with the reader, which the task sees.
     _reader: watch::Sender<()>,
+}
+
+impl<T> Drop for Arrivals<T> {
+    fn drop(&mut self) {
+        self.owner.link().places.leaves(self.id);
+    }
 }
 
 impl<T> Stream for Arrivals<T> {
@@ -71,7 +78,7 @@ pub(crate) async fn listen<T: Send + 'static>(
         gone,
     };
     link.runtime.spawn(task.run(spot));
-    Ok(Arrivals { queue, _owner: Arc::clone(owner), _reader: reader })
+    Ok(Arrivals { queue, id, owner: Arc::clone(owner), _reader: reader })
 }
 
 /// A subscription in one session.

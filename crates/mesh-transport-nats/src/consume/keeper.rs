@@ -45,6 +45,7 @@ struct Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         drop(self.reading.displace());
+        self.reading.has_left();
         self.link.forget(&self.reading);
         self.link.gone(self.reading.id);
         self.reading.end(self.end.take());
@@ -81,8 +82,8 @@ async fn attend(
             }
             _ = gone.changed(), if read => {
                 read = false;
-                link.gone(reading.id);
                 reading.leave().await;
+                link.gone(reading.id);
             }
             error = revoked(reading, &session), if read => break Some(error),
             () = link.reached(Stage::Draining) => break None,

@@ -1,6 +1,7 @@
 //! Reading a durable consumer: pushed by the server to one subject of its own, claimed one by one.
 
 mod keeper;
+mod leaving;
 mod reading;
 mod settle;
 mod unreadable;
@@ -40,15 +41,22 @@ pub(crate) async fn consume(
     link.placed(reading.id, &session);
     let (reader, gone) = watch::channel(());
     link.runtime.spawn(keeper::keep(Arc::clone(link), Arc::clone(&reading), session, gone));
-    Ok(Incoming::new(Reader { reading, _owner: Arc::clone(owner), _reader: reader }))
+    Ok(Incoming::new(Reader { reading, owner: Arc::clone(owner), _reader: reader }))
 }
 
 /// The reader's end. Dropped, it leaves the consumer to others.
 struct Reader {
     reading: Arc<Reading>,
-    _owner: Arc<Owner>,
+    owner: Arc<Owner>,
     /// Dropped with the reader, which the keeper sees.
     _reader: watch::Sender<()>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.reading.leaves();
+        self.owner.link().places.leaves(self.reading.id);
+    }
 }
 
 impl Stream for Reader {

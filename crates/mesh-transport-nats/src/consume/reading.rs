@@ -20,8 +20,10 @@ use mesh_core::subject::Filter;
 use mesh_core::topology::{AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::leaving::Departure;
 use super::settle::{self, Claimed};
 use super::verdicts::Verdicts;
 use crate::convert::{self, Recent};
@@ -46,6 +48,9 @@ pub(crate) struct Reading {
     /// How many subscriptions the session had lost by a withdrawn right when this one was made.
     since: AtomicU64,
     pub(super) state: Mutex<State>,
+    /// Held by whoever leaves.
+    pub(super) leaving: tokio::sync::Mutex<()>,
+    pub(super) left: Notify,
 }
 
 #[derive(Default)]
@@ -55,6 +60,9 @@ pub(super) struct State {
     pub(super) claims: FxHashMap<u64, Subject>,
     next_claim: u64,
     pub(super) verdicts: Verdicts,
+    pub(super) departure: Departure,
+    /// What was given back since the reader is gone, until the server knows that it is.
+    pub(super) deferred: Vec<Subject>,
     words: VecDeque<ReceiveError>,
     recent: Recent,
     end: Option<Option<TransportError>>,
@@ -83,6 +91,8 @@ impl Reading {
             consumer,
             since: AtomicU64::new(0),
             state: Mutex::default(),
+            leaving: tokio::sync::Mutex::default(),
+            left: Notify::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use async_nats::Subject;
 use async_nats::message::OutboundMessage;
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use mesh_core::port::{ErrorKind, Operation, Settlement, TransportError, Verdict};
 use tokio::time::{Instant, timeout_at};
 
@@ -33,9 +33,12 @@ impl Settlement for Claimed {
     async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
         let reading = &self.reading;
         let ack = reading.take(self.claim)?;
+        let due = deadline(PATIENCE.min(reading.rules.ack_wait));
+        if matches!(verdict, Verdict::Nak { .. }) {
+            reading.unless_leaving(due).await;
+        }
         // Noted first: without a connection now, it is said in the next.
         let noted = reading.note(ack, verb(&verdict), false);
-        let due = deadline(PATIENCE.min(reading.rules.ack_wait));
         let session = reading.link.session(Operation::Settle, due).await?;
         reading.say_noted(&session, noted, due).await
     }
@@ -76,6 +79,7 @@ impl Reading {
 
     /// Gives one delivery back, without waiting. Without a connection that is said in the next.
     pub(super) fn give_back(self: &Arc<Self>, ack: Subject) {
+        let Some(ack) = self.defer(ack) else { return };
         let noted = self.note(ack, Bytes::from_static(NAK), true);
         let Some(session) = self.link.session_now() else { return };
         let reading = Arc::clone(self);
@@ -90,31 +94,13 @@ impl Reading {
         }
     }
 
-    /// Leaves the consumer to others and gives back what waits here; how many those were. What was
-    /// given back before the server knew that would come here again.
-    pub(crate) async fn leave(self: &Arc<Self>) -> u64 {
-        self.collect();
-        let mut given = Vec::new();
-        if let Some(mut source) = self.displace()
-            && source.drain().await.is_ok()
-        {
-            // What the server had sent before it heard of this still comes.
-            while let Some(message) = source.next().await {
-                given.extend(message.reply);
-            }
-        }
-        let held = std::mem::take(&mut self.state.lock().held);
-        given.extend(held.into_iter().filter_map(|held| held.message.reply));
-        self.give_all_back(given)
-    }
-
     /// Gives back what was handed on, and so can't be settled any more; how many those were.
     pub(crate) fn revoke(self: &Arc<Self>) -> u64 {
         let claims = std::mem::take(&mut self.state.lock().claims);
         self.give_all_back(claims.into_values().collect())
     }
 
-    fn give_all_back(self: &Arc<Self>, given: Vec<Subject>) -> u64 {
+    pub(super) fn give_all_back(self: &Arc<Self>, given: Vec<Subject>) -> u64 {
         let count = given.len() as u64;
         given.into_iter().for_each(|ack| self.give_back(ack));
         count

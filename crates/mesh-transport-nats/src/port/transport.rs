@@ -1,16 +1,18 @@
 use std::time::Duration;
 
+use async_nats::StatusCode;
 use async_trait::async_trait;
 use futures_util::stream;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    Capabilities, CloseReport, ConnectionState, ConnectionStates, Incoming, Operation,
+    Capabilities, CloseReport, ConnectionState, ConnectionStates, ErrorKind, Incoming, Operation,
     PublishOptions, ReceiveError, RefusalReason, SubscribeOptions, Subscription, Transport,
     TransportError,
 };
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::Inbox;
 use tokio::sync::watch;
+use tokio::time::timeout_at;
 
 use super::Port;
 use crate::convert::{self, Recent};
@@ -67,6 +69,9 @@ impl Transport for Port {
         let due = link::deadline(options.timeout);
         let mut recent = Recent::default();
         let admit = Box::new(move |message: async_nats::Message| {
+            if is_servers(&message) {
+                return None;
+            }
             let message = convert::message_in(message, true, &mut recent).map(without_ours);
             Some(message.map_err(|subject| malformed(&subject)))
         });
@@ -78,6 +83,10 @@ impl Transport for Port {
         let link = self.link();
         link.check_open(Operation::Flush)?;
         let due = link::deadline(timeout);
+        // Subscriptions that were dropped before are to be over.
+        if timeout_at(due, link.places.left()).await.is_err() {
+            return Err(TransportError::new(ErrorKind::TimedOut, Operation::Flush));
+        }
         let session = link.session(Operation::Flush, due).await?;
         session.handled(Operation::Flush, due).await?;
         for reading in link.readings() {
@@ -89,6 +98,12 @@ impl Transport for Port {
     async fn close(&self, timeout: Duration) -> CloseReport {
         close::close(self.link(), link::deadline(timeout)).await
     }
+}
+
+/// Whether it is what the server says at the reply address of a message that nobody received, rather than
+/// anything that somebody published.
+fn is_servers(message: &async_nats::Message) -> bool {
+    message.status == Some(StatusCode::NO_RESPONDERS) && message.payload.is_empty()
 }
 
 /// Takes off the reply address that a sender's transport put there to hear from the server: the sender

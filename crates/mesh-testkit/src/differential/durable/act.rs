@@ -102,7 +102,9 @@ impl Durable {
                 desk.stale.push(delivery);
             }
         }
-        Ok(format!("released {}, lost {}; {afterwards}", report.released, report.lost))
+        // Of declarations it is not said whether those count that newer ones have replaced.
+        let released = desk.spec.rules.shared.then_some(report.released);
+        Ok(format!("released {released:?}, lost {}; {afterwards}", report.lost))
     }
 
     async fn retire(&mut self, index: usize) -> Result<String, Failure> {
