@@ -53,9 +53,6 @@ fn race(ground: &Ground, name: &'static str, count: u32, window: usize) {
 
 async fn ours(streams: Arc<dyn Streams>, payload: bytes::Bytes, count: u32, window: usize) -> Lap {
     let subject = Subject::new(EVENT).unwrap();
-    eprintln!(
-        size_of_val(&*streams.append(message(&subject, "x", &payload), AppendOptions::default()))
-    );
     let watch = Stopwatch::start();
     stream::iter(0..count)
         .map(|_| {

@@ -3,6 +3,7 @@
 mod keeper;
 mod reading;
 mod settle;
+mod unconfirmed;
 
 use std::pin::Pin;
 use std::sync::Arc;

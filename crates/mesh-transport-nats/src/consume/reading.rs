@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use super::settle::{self, Claimed};
+use super::unconfirmed::Unconfirmed;
 use crate::convert::{self, Recent};
 use crate::link::{Link, closed};
 use crate::pending::Outcome;
@@ -49,10 +50,7 @@ pub(super) struct State {
     pub(super) held: VecDeque<Held>,
     pub(super) claims: FxHashMap<u64, Subject>,
     next_claim: u64,
-    /// What was settled and not yet confirmed, oldest first: sent again in the next session.
-    pub(super) unconfirmed: VecDeque<(Subject, Bytes)>,
-    /// How many of those were confirmed since the reading began.
-    pub(super) confirmed: u64,
+    pub(super) unconfirmed: Unconfirmed,
     words: VecDeque<ReceiveError>,
     recent: Recent,
     end: Option<Option<TransportError>>,
@@ -124,10 +122,7 @@ impl Reading {
         operation: Operation,
         due: Instant,
     ) -> Result<(), TransportError> {
-        let settled = {
-            let state = self.state.lock();
-            state.confirmed + state.unconfirmed.len() as u64
-        };
+        let settled = self.state.lock().unconfirmed.added();
         loop {
             match self.ask(session, operation, due).await? {
                 Word::Here => break,
@@ -141,10 +136,7 @@ impl Reading {
                 }
             }
         }
-        let mut state = self.state.lock();
-        while state.confirmed < settled && state.unconfirmed.pop_front().is_some() {
-            state.confirmed += 1;
-        }
+        self.state.lock().unconfirmed.confirm(settled);
         Ok(())
     }
 
@@ -278,7 +270,7 @@ impl Reading {
         let full = state.claims.len() >= self.in_flight;
         let ack = state.claims.remove(&claim).ok_or_else(|| closed(Operation::Settle))?;
         if let Some(verb) = verb {
-            state.note(&ack, verb, self.rules.max_ack_pending);
+            state.unconfirmed.push(&ack, verb, self.rules.max_ack_pending);
         }
         // Else the reader waits for the server, if for anything.
         if full {
@@ -297,16 +289,6 @@ impl Reading {
 }
 
 impl State {
-    /// Remembers a verdict until the server has confirmed it.
-    pub(super) fn note(&mut self, ack: &Subject, verb: &Bytes, most: usize) {
-        self.unconfirmed.push_back((ack.clone(), verb.clone()));
-        // More than the server lets be unsettled can't be in doubt: the oldest made room for the newest.
-        while self.unconfirmed.len() > most {
-            self.unconfirmed.pop_front();
-            self.confirmed += 1;
-        }
-    }
-
     /// What waits here, else what the server sends next.
     fn next(&mut self, context: &mut Context<'_>) -> Poll<async_nats::Message> {
         if let Some(held) = self.held.pop_front() {

@@ -60,7 +60,8 @@ impl Settlement for Claimed {
 
 impl Reading {
     fn note(&self, ack: &Subject, verb: &Bytes) {
-        self.state.lock().note(ack, verb, self.rules.max_ack_pending);
+        // More than the server lets be unsettled can't be in doubt: the oldest made room for the newest.
+        self.state.lock().unconfirmed.push(ack, verb, self.rules.max_ack_pending);
     }
 
     /// Gives one delivery back, without waiting. Without a connection the claim runs out by itself.
@@ -110,7 +111,7 @@ impl Reading {
 
     /// Says again in a new session what the last one may have lost.
     pub(super) async fn repeat(&self, session: &Session) -> Result<(), TransportError> {
-        let doubtful = self.state.lock().unconfirmed.clone();
+        let doubtful = self.state.lock().unconfirmed.list();
         for (ack, verb) in doubtful {
             say(session, Operation::Settle, ack, verb).await?;
         }
