@@ -1,26 +1,30 @@
 #![doc = include_str!("../README.md")]
 
 mod demo;
+mod log;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
-use demo::{DemoError, FlowName};
+use demo::{DemoError, FlowName, Place};
 
 const AFTER_HELP: &str = "\
 Exit codes:
   0  every flow came out as computed from the files (or whoever read the output left)
   1  a flow came out otherwise; the last line names it
-  2  the arguments or the files have mistakes, nothing was tried, there was nothing to break,
-     or the output can't be written; stderr says which
+  2  the arguments, the files or the credentials have mistakes, there is no server to run on, nothing
+     was tried, there was nothing to break, or the output can't be written; stderr says which
+  130  Ctrl-C; a server that was started has ended, too
 
 Environment:
   MESH_LOG  what to log to stderr: a level (`debug`) or levels of parts (`mesh_sdk=trace,warn`);
-            nothing is logged unless it is set";
+            nothing is logged unless it is set
+  MESH_NATS_SERVER  the nats-server to start, by its whole path; else the one that `cargo xtask test`
+            brings, else one on the PATH";
 
 /// Raise a mesh from its files and watch it work.
 #[derive(Debug, Parser)]
@@ -32,7 +36,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Raise a mesh in this process, on memory, and watch its flows.
+    /// Raise a mesh with its modules in this process, and watch its flows.
     ///
     /// Reads a mesh file and its manifests (or the example's), computes from them what must
     /// happen, makes it happen and compares.
@@ -44,17 +48,45 @@ enum Command {
         /// Break this flow on purpose, to see that the demo notices (and exits 1).
         #[arg(long = "break", value_name = "FLOW", value_enum)]
         broken: Option<FlowName>,
+        /// What carries it.
+        #[arg(long, value_name = "NAME", value_enum, default_value_t = Transport::Memory)]
+        transport: Transport,
+        /// With `--transport nats`: run on the server that the credentials in this folder lead to, and
+        /// start none. One document for the controller (`controller.json`), for each module on
+        /// each of its nodes (`<node>.<module>.json`) and for each person (`person.<name>.json`).
+        #[arg(long, value_name = "FOLDER")]
+        credentials: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Transport {
+    /// A broker in this process.
+    Memory,
+    /// A nats-server: one that is started for it, with a user for everybody.
+    Nats,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Command::Demo { mesh, broken } = Cli::parse().command;
-    if let Err(error) = log() {
+    let Command::Demo { mesh, broken, transport, credentials } = Cli::parse().command;
+    let place = match (transport, credentials) {
+        (Transport::Memory, None) => Place::Memory,
+        (Transport::Nats, None) => Place::Nats,
+        (Transport::Nats, Some(folder)) => Place::NatsOf(folder),
+        (Transport::Memory, Some(_)) => {
+            conflict("--credentials can be given with --transport nats only").exit()
+        }
+    };
+    if let Err(error) = log::init() {
         return refuse("mesh", &error);
     }
     let mut out = io::stdout();
-    let run = demo::run(mesh.as_deref(), broken, &mut out).await;
+    let run = tokio::select! {
+        run = demo::run(mesh.as_deref(), &place, broken, &mut out) => run,
+        // What was begun ends as its values are dropped.
+        Ok(()) = tokio::signal::ctrl_c() => return ExitCode::from(130),
+    };
     match run.and_then(|good| Ok(out.flush().map(|()| good)?)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
@@ -66,30 +98,16 @@ async fn main() -> ExitCode {
     }
 }
 
+/// Two arguments that don't go together, as clap tells it.
+fn conflict(what: &str) -> clap::Error {
+    let mut cli = Cli::command();
+    cli.build();
+    let demo = cli.find_subcommand_mut("demo").cloned();
+    demo.unwrap_or(cli).error(ErrorKind::ArgumentConflict, what)
+}
+
 fn refuse(what: &str, error: &str) -> ExitCode {
     // Nothing is left to tell a person whose terminal is gone.
     drop(writeln!(io::stderr(), "{what}: {error}"));
     ExitCode::from(2)
-}
-
-/// Logs to stderr what `MESH_LOG` asks for, in plain text.
-fn log() -> Result<(), String> {
-    let Some(asked) = std::env::var_os("MESH_LOG").filter(|asked| !asked.is_empty()) else {
-        return Ok(());
-    };
-    let filter = match asked.to_str() {
-        None => Err("not UTF-8".to_owned()),
-        Some(asked) => EnvFilter::builder().parse(asked).map_err(|error| error.to_string()),
-    };
-    let filter = filter.map_err(|error| {
-        format!(
-            "MESH_LOG={asked:?}: {error}\nhint: write a level, such as `debug`, or levels of parts, such as `mesh_sdk=trace,warn`"
-        )
-    })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .init();
-    Ok(())
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use mesh_core::port::{Capabilities, Capability, Clock, Delivery, Operation, Verdict};
 
 use crate::limit::{PATIENCE, within};
-use crate::workers::{Outcome, Place, until_stopped};
+use crate::places::{Aside, Place, until_stopped};
+use crate::workers::Outcome;
 
 /// How often a delivery in hand is reported on where the transport does not say how long a claim
 /// lasts; else it is a third of that (protocol §3).
@@ -40,11 +41,11 @@ impl Claims {
     pub(crate) async fn settle(
         &self,
         delivery: Delivery,
-        mut place: Place,
+        place: &Place,
         deciding: impl Future<Output = Verdict> + Send,
     ) -> Outcome {
         let (verdict, outcome) = {
-            let work = async { self.wait(deciding.await, &mut place).await };
+            let work = async { self.wait(deciding.await, place).await };
             self.renewing(&delivery, work).await
         };
         let settling = delivery.settle(verdict);
@@ -56,19 +57,23 @@ impl Claims {
 
     /// Waits here where the broker can't (protocol §7), without keeping others from being handled. At
     /// a stop it is given back at once.
-    async fn wait(&self, verdict: Verdict, place: &mut Place) -> (Verdict, Outcome) {
+    async fn wait(&self, verdict: Verdict, place: &Place) -> (Verdict, Outcome) {
         let delay = match verdict {
             // Nobody has handled it.
             Verdict::Nak { delay: None } => return (verdict, Outcome::Released),
             Verdict::Nak { delay: Some(delay) } if !self.broker_waits => delay,
             verdict => return (verdict, Outcome::Finished),
         };
-        place.step_aside();
         let mut stop = place.stop();
+        let aside = async {
+            place.step_aside(Aside::Retry).await;
+            std::future::pending::<Infallible>().await
+        };
         let outcome = tokio::select! {
             biased;
             () = until_stopped(&mut stop) => Outcome::Released,
             () = self.clock.sleep(delay) => Outcome::Finished,
+            never = aside => match never {},
         };
         (Verdict::Nak { delay: None }, outcome)
     }

@@ -57,7 +57,7 @@ async fn close(broker: Arc<Inner>, workers: Vec<Workers>, until: Duration) -> Cl
         closed.released += drained.released;
     }
     if let Some(consuming) = broker.consuming.get() {
-        consuming.dispatcher.close();
+        consuming.dispatcher.handlers().close();
     }
     let left = until.saturating_sub(clock.monotonic()).max(Duration::from_millis(100));
     let leaving = broker.connection.transport().close(left);

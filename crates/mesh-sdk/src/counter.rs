@@ -17,8 +17,9 @@ use mesh_core::tool::{ToolFailure, codes};
 use crate::causation::caused_by;
 use crate::dispatch::panic_text;
 use crate::limit::{PATIENCE, within};
+use crate::places::Place;
 use crate::tool::ToolCall;
-use crate::workers::{Outcome, Place};
+use crate::workers::Outcome;
 
 pub(crate) type Handler =
     dyn Fn(ToolCall) -> BoxFuture<'static, Result<JsonText, ToolFailure>> + Send + Sync;

@@ -5,28 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{Capabilities, Clock, Delivery, DeliveryInfo, Reason, Verdict};
 use mesh_core::subject::{Filter, Subject};
-use parking_lot::RwLock;
-use tokio::sync::Notify;
 
 use crate::causation::caused_by;
 use crate::claim::Claims;
 use crate::event::{HandlerError, ReceivedEvent};
 use crate::handled::{Handled, HandledKey, HandledStore};
+use crate::handlers::{Handler, Handlers, Unmatched};
 use crate::in_hand::InHand;
 use crate::limit::limited;
+use crate::places::Place;
 use crate::received::received;
+use crate::rejected::Rejections;
 use crate::retry::RetryPolicy;
-use crate::workers::{Outcome, Place, Stopped, until_stopped};
+use crate::workers::Outcome;
 
-pub(crate) type Handler =
-    Arc<dyn Fn(ReceivedEvent) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync>;
-
-/// How long a delivery waits for a handler to be registered before it is given back.
-const HOLD: Duration = Duration::from_secs(30);
 /// How long the store of what was handled is waited for.
 const STORE: Duration = Duration::from_secs(10);
 
@@ -36,9 +31,8 @@ pub(crate) struct Dispatcher {
     clock: Arc<dyn Clock>,
     handled: Arc<dyn HandledStore>,
     retry: RetryPolicy,
-    /// Nothing once the broker was closed.
-    handlers: RwLock<Option<Vec<(Filter, Handler)>>>,
-    registered: Notify,
+    rejections: Rejections,
+    handlers: Handlers,
     claims: Claims,
     in_hand: InHand,
 }
@@ -53,37 +47,18 @@ impl Dispatcher {
     ) -> Self {
         Self {
             claims: Claims::new(Arc::clone(&clock), capabilities),
+            rejections: Rejections::new(Arc::clone(&clock)),
             consumer,
             clock,
             handled,
             retry,
-            handlers: RwLock::new(Some(Vec::new())),
-            registered: Notify::new(),
+            handlers: Handlers::new(),
             in_hand: InHand::default(),
         }
     }
 
-    /// Takes a handler; says whether it is not too late for one.
-    pub(crate) fn register(&self, pattern: Filter, handler: Handler) -> bool {
-        if let Some(handlers) = &mut *self.handlers.write() {
-            handlers.retain(|(other, _)| *other != pattern);
-            handlers.push((pattern, handler));
-        } else {
-            return false;
-        }
-        self.registered.notify_waiters();
-        true
-    }
-
-    /// The patterns that have a handler.
-    pub(crate) fn patterns(&self) -> Vec<Filter> {
-        self.handlers.read().iter().flatten().map(|(pattern, _)| pattern.clone()).collect()
-    }
-
-    /// Lets go of the handlers, and with them of the broker that they may hold.
-    pub(crate) fn close(&self) {
-        let handlers = self.handlers.write().take();
-        drop(handlers);
+    pub(crate) fn handlers(&self) -> &Handlers {
+        &self.handlers
     }
 
     /// Handles and settles one delivery, renewing its claim meanwhile.
@@ -92,92 +67,113 @@ impl Dispatcher {
         if let Err(reason) = &received {
             tracing::warn!(subject = %delivery.message().subject(), %reason, "given up");
         }
-        let deciding = self.verdict(received, *delivery.info(), place.stop());
-        self.claims.settle(delivery, place, deciding).await
+        let deciding = self.verdict(received, *delivery.info(), &place);
+        self.claims.settle(delivery, &place, deciding).await
     }
 
     async fn verdict(
         &self,
         received: Result<ReceivedEvent, Reason>,
         info: DeliveryInfo,
-        stop: Stopped,
+        place: &Place,
     ) -> Verdict {
         let received = match received {
             Ok(received) => received,
             Err(reason) => return Verdict::Terminate(reason),
         };
-        let Some(handlers) = self.matching(&received, stop).await else {
-            return Verdict::Nak { delay: None };
+        let key = match Subject::new(format!("{}.{}", received.module, received.name)) {
+            Ok(key) => key,
+            Err(error) => return Verdict::Terminate(Reason::undecodable(error.to_string())),
         };
-        let mut failures = Vec::new();
+        let handlers = match self.handlers.matching(&key, &*self.clock, place).await {
+            Ok(handlers) => handlers,
+            Err(Unmatched::Nobody) => return self.nobody(&key, info),
+            Err(Unmatched::Stopped) => return Verdict::Nak { delay: None },
+        };
+        let (mut done, mut failures) = (Vec::new(), Vec::new());
         for (pattern, handler) in handlers {
-            if let Err(error) = self.run(pattern, handler, received.clone()).await {
-                failures.push(error);
+            let key = self.key(pattern, &received);
+            match self.run(key.clone(), handler, received.clone()).await {
+                Ok(()) => done.push(key),
+                Err(error) => failures.push((key, error)),
             }
         }
-        self.conclude(info, &failures)
+        let verdict = self.conclude(info, &failures);
+        let again = matches!(verdict, Verdict::Nak { .. });
+        for (key, error) in failures {
+            if again && !error.is_retry() {
+                self.rejections.note(key, &error);
+            } else {
+                self.rejections.forget(&key);
+            }
+        }
+        if again {
+            self.remember(done).await;
+        }
+        verdict
     }
 
-    /// The handlers that match, waiting for one to be registered; none if that takes too long.
-    async fn matching(
-        &self,
-        received: &ReceivedEvent,
-        mut stop: Stopped,
-    ) -> Option<Vec<(Filter, Handler)>> {
-        let key = Subject::new(format!("{}.{}", received.module, received.name)).ok()?;
-        let give_up = self.clock.sleep(HOLD);
-        tokio::pin!(give_up);
-        loop {
-            let registered = self.registered.notified();
-            tokio::pin!(registered);
-            // From here on a registration is heard, so none slips in between look and wait.
-            registered.as_mut().enable();
-            let found: Vec<_> = {
-                let handlers = self.handlers.read();
-                handlers
-                    .iter()
-                    .flatten()
-                    .filter(|(pattern, _)| pattern.matches(&key))
-                    .cloned()
-                    .collect()
-            };
-            if !found.is_empty() {
-                return Some(found);
-            }
-            tokio::select! {
-                () = &mut registered => {}
-                () = &mut give_up => return None,
-                () = until_stopped(&mut stop) => return None,
+    fn key(&self, handler: Filter, received: &ReceivedEvent) -> HandledKey {
+        HandledKey {
+            consumer: self.consumer.clone(),
+            handler,
+            module: received.module.clone(),
+            event: received.event.id().clone(),
+        }
+    }
+
+    /// Records again what was handled of an event that comes again: it must be known from now on, and
+    /// the handler that failed may have taken any time.
+    async fn remember(&self, done: Vec<HandledKey>) {
+        for key in done {
+            if let Err(error) = self.stored(self.handled.record(key)).await {
+                tracing::warn!(consumer = %self.consumer, %error, "may be handled again");
             }
         }
+    }
+
+    /// An event that nobody handles is put back, for longer each time, so that it does not come before
+    /// all others at once.
+    fn nobody(&self, key: &Subject, info: DeliveryInfo) -> Verdict {
+        self.handlers.tell(key, &self.consumer);
+        if info.is_last_attempt() {
+            return Verdict::Terminate(Reason::new(format!("no handler for {key}")));
+        }
+        Verdict::Nak { delay: Some(self.retry.after(info.attempt)) }
     }
 
     /// Runs one handler unless it has handled this event, and records that it has.
     async fn run(
         &self,
-        handler_name: Filter,
+        key: HandledKey,
         handler: Handler,
         received: ReceivedEvent,
     ) -> Result<(), HandlerError> {
-        let key = HandledKey {
-            consumer: self.consumer.clone(),
-            handler: handler_name,
-            module: received.module.clone(),
-            event: received.event.id().clone(),
-        };
         // Of two copies in hand at a time the second waits, and then finds it handled.
         let _turn = self.in_hand.take(key.clone()).await;
         match self.stored(self.handled.look_up(&key)).await? {
             Handled::Yes => return Ok(()),
             Handled::No => {}
         }
+        if let Some(rejected) = self.rejections.earlier(&key, received.attempt) {
+            return Err(rejected);
+        }
         let cause = Some(received.event.id().clone());
         let handling = caused_by(cause, async move { handler(received).await });
-        AssertUnwindSafe(handling)
+        let result = AssertUnwindSafe(handling)
             .catch_unwind()
             .await
-            .unwrap_or_else(|panic| Err(HandlerError::retry(panic_text(&*panic))))?;
-        self.stored(self.handled.record(key)).await
+            .unwrap_or_else(|panic| Err(HandlerError::retry(panic_text(&*panic))));
+        match result {
+            Ok(()) => self.stored(self.handled.record(key)).await,
+            Err(error) => {
+                if !error.is_retry() {
+                    // Before the turn is another copy's.
+                    self.rejections.note(key, &error);
+                }
+                Err(error)
+            }
+        }
     }
 
     /// What the store says, if it does so in time.
@@ -191,11 +187,12 @@ impl Dispatcher {
         }
     }
 
-    fn conclude(&self, info: DeliveryInfo, failures: &[HandlerError]) -> Verdict {
-        let Some(first) = failures.first() else {
+    fn conclude(&self, info: DeliveryInfo, failures: &[(HandledKey, HandlerError)]) -> Verdict {
+        let mut failures = failures.iter().map(|(_, failure)| failure);
+        let Some(first) = failures.clone().next() else {
             return Verdict::Ack;
         };
-        let again = failures.iter().find(|failure| failure.is_retry());
+        let again = failures.find(|failure| failure.is_retry());
         match again {
             Some(failure) if !info.is_last_attempt() => {
                 let wait = failure.wait().unwrap_or_else(|| self.retry.after(info.attempt));

@@ -61,7 +61,9 @@ impl HandlerError {
         Self { message: message.into(), outcome: Outcome::Retry { after: Some(wait) } }
     }
 
-    /// Don't try again: to the dead letters.
+    /// Don't try again: to the dead letters. Where another handler of the same event asks for another
+    /// try, the event goes there after that one has succeeded, with this reason, or when the tries are
+    /// used up. Until then the handler that rejected does not run again, while the process lives.
     #[must_use]
     pub fn reject(message: impl Into<String>) -> Self {
         Self { message: message.into(), outcome: Outcome::Reject }

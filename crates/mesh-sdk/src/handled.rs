@@ -1,6 +1,5 @@
 //! Which events were handled, so that one that comes again is not handled again (protocol §3).
 
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use mesh_core::port::Clock;
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
 
+use crate::marks::Marks;
 use crate::retry::RetryPolicy;
 
 /// What is handled once: one event, by one handler of one consumer (protocol §3). Two nodes that share
@@ -49,7 +49,7 @@ pub trait HandledStore: Send + Sync + fmt::Debug {
     /// When the store can't say: the event is then tried again later.
     async fn look_up(&self, key: &HandledKey) -> Result<Handled, String>;
 
-    /// Records it.
+    /// Records it, perhaps not for the first time: it is remembered from now on.
     ///
     /// # Errors
     /// When it could not be recorded: the event is then tried again later.
@@ -60,55 +60,37 @@ pub trait HandledStore: Send + Sync + fmt::Debug {
     fn window(&self) -> Duration;
 }
 
-/// Remembers in memory: the last 100,000 events, each for [`RetryPolicy::SPAN`]. "Once" holds while
-/// the process lives.
+/// Remembers in memory: the last 100,000 keys, one for each handler of each event, each for
+/// [`RetryPolicy::SPAN`]. "Once" holds while the process lives.
 pub struct MemoryHandled {
     clock: Arc<dyn Clock>,
-    capacity: usize,
     window: Duration,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    marks: HashMap<Arc<HandledKey>, Mark>,
-    /// The oldest first. A key that was recorded again has an older place here too, whose mark is
-    /// not the one that it has now.
-    order: VecDeque<(Mark, Arc<HandledKey>)>,
-    recorded: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
-    number: u64,
-    until: Duration,
+    marks: Mutex<Marks<HandledKey, ()>>,
 }
 
 impl MemoryHandled {
-    /// Room for 100,000 events, each remembered for [`RetryPolicy::SPAN`].
+    /// Room for 100,000 keys, each remembered for [`RetryPolicy::SPAN`].
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self::with_bounds(clock, 100_000, RetryPolicy::SPAN)
     }
 
-    /// Room for `capacity` events, each remembered for `window`. When it is full the oldest goes:
+    /// Room for `capacity` keys, each remembered for `window`. When it is full the oldest goes:
     /// an event that then came again would be handled again, as at-least-once allows.
     #[must_use]
     pub fn with_bounds(clock: Arc<dyn Clock>, capacity: usize, window: Duration) -> Self {
-        Self { clock, capacity: capacity.max(1), window, state: Mutex::default() }
+        Self { clock, window, marks: Mutex::new(Marks::new(capacity)) }
     }
 
     /// How many it remembers now.
     #[must_use]
     pub fn len(&self) -> usize {
-        let mut state = self.state.lock();
-        state.forget(self.clock.monotonic(), self.capacity);
-        state.marks.len()
+        self.marks.lock().len(self.clock.monotonic())
     }
 
     #[cfg(test)]
     pub(crate) fn places(&self) -> usize {
-        self.state.lock().order.len()
+        self.marks.lock().places()
     }
 
     /// Whether it remembers none.
@@ -118,44 +100,17 @@ impl MemoryHandled {
     }
 }
 
-impl State {
-    fn record(&mut self, key: HandledKey, until: Duration) {
-        self.recorded += 1;
-        let (mark, key) = (Mark { number: self.recorded, until }, Arc::new(key));
-        self.marks.insert(Arc::clone(&key), mark);
-        self.order.push_back((mark, key));
-    }
-
-    fn forget(&mut self, now: Duration, capacity: usize) {
-        while let Some((mark, key)) = self.order.front() {
-            if mark.until > now && self.marks.len() <= capacity {
-                break;
-            }
-            if self.marks.get(key) == Some(mark) {
-                self.marks.remove(key);
-            }
-            self.order.pop_front();
-        }
-        if self.order.len() > capacity.saturating_mul(2) {
-            let Self { marks, order, .. } = self;
-            order.retain(|(mark, key)| marks.get(key) == Some(mark));
-        }
-    }
-}
-
 #[async_trait]
 impl HandledStore for MemoryHandled {
     async fn look_up(&self, key: &HandledKey) -> Result<Handled, String> {
         let now = self.clock.monotonic();
-        let known = self.state.lock().marks.get(key).is_some_and(|mark| mark.until > now);
+        let known = self.marks.lock().get(key, now).is_some();
         Ok(if known { Handled::Yes } else { Handled::No })
     }
 
     async fn record(&self, key: HandledKey) -> Result<(), String> {
         let now = self.clock.monotonic();
-        let mut state = self.state.lock();
-        state.record(key, now.saturating_add(self.window));
-        state.forget(now, self.capacity);
+        self.marks.lock().put(key, (), now, now.saturating_add(self.window));
         Ok(())
     }
 
@@ -167,7 +122,7 @@ impl HandledStore for MemoryHandled {
 impl fmt::Debug for MemoryHandled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryHandled")
-            .field("capacity", &self.capacity)
+            .field("capacity", &self.marks.lock().capacity())
             .field("window", &self.window)
             .finish_non_exhaustive()
     }

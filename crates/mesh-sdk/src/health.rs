@@ -24,6 +24,9 @@ pub struct Health {
     /// Calls whose time was over before a handler could run, since the broker was built. Where this
     /// grows, more is asked than its handlers can answer.
     pub expired_calls: u64,
+    /// Events that are held here because no handler is registered for them. Where it stays above none
+    /// the manifest consumes more than is subscribed to; the log names the events.
+    pub unhandled_events: usize,
 }
 
 impl Health {
@@ -49,11 +52,12 @@ impl Broker {
     pub fn health(&self) -> Health {
         let inner = &self.0;
         let mut states = inner.connection.transport().states();
-        let mut subscriptions = BTreeMap::new();
+        let (mut subscriptions, mut unhandled_events) = (BTreeMap::new(), 0);
         if let Some(consuming) = inner.consuming.get() {
             let binding = consuming.line.binding();
-            let patterns = consuming.dispatcher.patterns().into_iter();
+            let patterns = consuming.dispatcher.handlers().patterns().into_iter();
             subscriptions.extend(patterns.map(|pattern| (pattern, binding.clone())));
+            unhandled_events = consuming.dispatcher.handlers().waiting();
         }
         let serving = inner.serving.lock();
         let tools = serving
@@ -68,6 +72,7 @@ impl Broker {
             tools,
             draining: matches!(*inner.life.lock(), Life::Draining),
             expired_calls: inner.expired.load(Ordering::Relaxed),
+            unhandled_events,
         }
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mesh_core::port::{Clock, ErrorKind, Incoming, Operation, ReceiveError, TransportError};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::binding::{Binding, Line};
 use crate::pauses::{LONGEST, Pauses};
-use crate::workers::{Outcome, Place, Room, Stopped};
+use crate::places::{Place, Places, Room, Stopped};
+use crate::workers::Outcome;
 
 /// Opens a subscription, within a time of its own.
 pub(crate) type Opener<T> =
@@ -59,9 +59,9 @@ where
 {
     let Source { name, operation, mut incoming, open, line } = source;
     let _ending = Ending { line: line.clone(), operation };
-    let handlers = Arc::new(Semaphore::new(room.handlers));
     let mut pauses = Pauses::of(&name);
-    let mut reading = Reading { name: &name, operation, room, handlers, stopped: stopped.clone() };
+    let places = Places::new(room);
+    let mut reading = Reading { name: &name, operation, places, stopped: stopped.clone() };
     let left = loop {
         let since = clock.monotonic();
         let error = tokio::select! {
@@ -104,8 +104,7 @@ impl Drop for Ending {
 struct Reading<'a> {
     name: &'a str,
     operation: Operation,
-    room: Room,
-    handlers: Arc<Semaphore>,
+    places: Arc<Places>,
     stopped: Stopped,
 }
 
@@ -127,14 +126,14 @@ impl Reading<'_> {
             tokio::select! {
                 biased;
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
-                free = Arc::clone(&self.handlers).acquire_owned(), if permit.is_none() => {
-                    permit = free.ok();
-                }
-                arrival = incoming.next(), if permit.is_some() && tasks.len() < self.room.in_hand => {
+                free = self.places.free(), if permit.is_none() => permit = free,
+                () = self.places.wanted(), if permit.is_some() => permit = None,
+                arrival = incoming.next(), if permit.is_some() => {
                     match arrival {
                         Some(Ok(arrival)) => {
                             if let Some(permit) = permit.take() {
-                                let place = Place::new(permit, self.stopped.clone());
+                                let places = Arc::clone(&self.places);
+                                let place = Place::new(places, permit, self.stopped.clone());
                                 tasks.spawn(handle(arrival, place));
                             }
                         }

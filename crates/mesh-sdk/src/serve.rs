@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
 use mesh_core::name::ToolName;
-use mesh_core::port::{Call, Connection, Operation, ServeOptions};
+use mesh_core::port::{Call, Connection, ErrorKind, Operation, ServeOptions, TransportError};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -17,9 +17,10 @@ use crate::broker::Broker;
 use crate::counter::{Counter, Handler};
 use crate::error::HandleError;
 use crate::limit::within;
+use crate::places::Room;
 use crate::reading::{Opener, Source};
 use crate::tool::ToolCall;
-use crate::workers::{Room, Workers};
+use crate::workers::Workers;
 
 impl Broker {
     /// Answers for a tool of this module, sharing its calls with every other process that serves it.
@@ -51,8 +52,11 @@ impl Broker {
         let subject =
             MeshSubject::Tool { module: module.clone(), tool: tool.clone() }.to_subject()?;
         let reserved = Reserved::take(&self.0.serving, tool)?;
-        reserved.fill(self.serve(subject, handler).await?);
-        Ok(())
+        if reserved.fill(self.serve(subject, handler).await?) {
+            Ok(())
+        } else {
+            Err(TransportError::new(ErrorKind::Closed, Operation::Serve).into())
+        }
     }
 
     async fn serve<F, W, O>(&self, subject: Subject, handler: F) -> Result<Line, HandleError>
@@ -81,7 +85,7 @@ impl Broker {
             expired: Arc::clone(&self.0.expired),
         });
         let handlers = self.0.settings.concurrency;
-        let room = Room { handlers, in_hand: handlers, holds: false };
+        let room = Room { handlers, retries: 0, unhandled: 0, holds: false };
         let (workers, line) =
             Workers::start(source, Arc::clone(clock), room, move |call, place| {
                 let (counter, taken) = (Arc::clone(&counter), counter.clock.monotonic());
@@ -127,10 +131,11 @@ impl<'a> Reserved<'a> {
         }
     }
 
-    fn fill(mut self, line: Line) {
-        if let Some(tool) = self.tool.take() {
-            self.tools.lock().insert(tool, Some(line));
-        }
+    /// Says whether it was still there: a broker that has closed meanwhile has no tools any more.
+    fn fill(mut self, line: Line) -> bool {
+        let mut tools = self.tools.lock();
+        let place = self.tool.take().and_then(|tool| tools.get_mut(&tool));
+        place.map(|place| *place = Some(line)).is_some()
     }
 }
 
@@ -139,5 +144,21 @@ impl Drop for Reserved<'_> {
         if let Some(tool) = self.tool.take() {
             self.tools.lock().remove(&tool);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
+        let (tools, tool) = (Tools::default(), mesh_testkit::fixtures::tool_name("send"));
+        let reserved = Reserved::take(&tools, tool.clone()).unwrap();
+        tools.lock().clear();
+        assert!(!reserved.fill(Line::new()));
+        assert!(tools.lock().is_empty());
+        assert!(Reserved::take(&tools, tool).unwrap().fill(Line::new()));
+        assert_eq!(tools.lock().len(), 1);
     }
 }

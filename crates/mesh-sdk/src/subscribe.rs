@@ -8,7 +8,7 @@ use mesh_core::port::{
     Capability, Connection, ConsumeOptions, Delivery, ErrorKind, Operation, TransportError,
 };
 use mesh_core::subject::Filter;
-use mesh_core::topology::{ConsumerRef, StreamName};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName};
 
 use crate::binding::Line;
 use crate::broker::Broker;
@@ -16,13 +16,16 @@ use crate::dispatch::Dispatcher;
 use crate::error::SubscribeError;
 use crate::event::{HandlerError, ReceivedEvent};
 use crate::limit::{MARGIN, PATIENCE, limited, overdue, within};
+use crate::places::Room;
 use crate::reading::{Opener, Source};
-use crate::workers::{Room, Workers};
+use crate::workers::Workers;
 
 /// How many deliveries may wait here for their next try, beside those whose handlers run, where the
 /// broker can't wait itself. A broker counts a try for each that a reader holds when it dies, so it is
 /// not many.
-const HELD: usize = 16;
+const RETRIES: usize = 16;
+/// How many may wait here for a handler, there: for the same reason not many.
+const UNHANDLED: usize = 64;
 
 /// The module's consumer, being read.
 pub(crate) struct Consuming {
@@ -63,7 +66,7 @@ impl Broker {
         let bound = limited(&**self.0.connection.clock(), PATIENCE + MARGIN, self.bound()).await;
         let consuming = bound.unwrap_or_else(|| Err(overdue(Operation::Subscribe).into()))?;
         let handler = Arc::new(move |event| handler(event).boxed());
-        if consuming.dispatcher.register(pattern, handler) {
+        if consuming.dispatcher.handlers().register(pattern, handler) {
             Ok(())
         } else {
             Err(TransportError::new(ErrorKind::Closed, Operation::Subscribe).into())
@@ -83,15 +86,16 @@ impl Broker {
         let connection = &self.0.connection;
         let (clock, capabilities) = (connection.clock(), connection.transport().capabilities());
         let handlers = self.0.settings.concurrency;
-        // Where the broker does not wait before another try, some are held here meanwhile. What is not
-        // handled yet is else left to other readers.
-        let in_hand = match capabilities.has(Capability::DelayedNak) {
-            true => handlers,
-            false => handlers.saturating_add(HELD),
+        // What can be neither handled nor held is left to other readers.
+        let (retries, unhandled) = match capabilities.has(Capability::DelayedNak) {
+            // All that the broker has out at a time, so that no hold stops what is handled.
+            true => (0, ConsumerRules::of(StreamName::Events).max_ack_pending),
+            false => (RETRIES, UNHANDLED),
         };
+        let room = Room { handlers, retries, unhandled, holds: true };
         let options = ConsumeOptions {
             patterns: self.arriving(&name)?,
-            in_flight: NonZeroUsize::new(in_hand).unwrap_or(NonZeroUsize::MIN),
+            in_flight: NonZeroUsize::new(room.total()).unwrap_or(NonZeroUsize::MIN),
             ..ConsumeOptions::default()
         };
         let open = opener(connection.clone(), name.clone(), options);
@@ -104,7 +108,6 @@ impl Broker {
             capabilities,
         ));
         let handling = Arc::clone(&dispatcher);
-        let room = Room { handlers, in_hand, holds: true };
         let (workers, line) =
             Workers::start(source, Arc::clone(clock), room, move |delivery, place| {
                 let dispatcher = Arc::clone(&handling);

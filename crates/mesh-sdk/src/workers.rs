@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::port::{Clock, Incoming};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::binding::Line;
+use crate::places::{Place, Room, Stopped};
 use crate::reading::{Source, read};
 
 /// How long a handler that is to stop is waited for: one that never gives way can't be stopped.
@@ -18,48 +19,6 @@ const GRACE: Duration = Duration::from_millis(100);
 pub(crate) struct Workers {
     stop: watch::Sender<Option<Duration>>,
     task: JoinHandle<Drained>,
-}
-
-/// How much may be in hand.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
-    /// How many handlers may run at a time.
-    pub(crate) handlers: usize,
-    /// How many arrivals may be in hand: those of the handlers, and those that only wait.
-    pub(crate) in_hand: usize,
-    /// Whether what is in hand goes back when the subscription is dropped: it is then kept until all
-    /// is settled. Else it is dropped at the stop, so that whatever comes goes to others.
-    pub(crate) holds: bool,
-}
-
-/// An arrival's place among those whose handlers may run, and its word of the stop.
-pub(crate) struct Place {
-    permit: Option<OwnedSemaphorePermit>,
-    stopped: Stopped,
-}
-
-pub(crate) type Stopped = watch::Receiver<Option<Duration>>;
-
-impl Place {
-    pub(crate) fn new(permit: OwnedSemaphorePermit, stopped: Stopped) -> Self {
-        Self { permit: Some(permit), stopped }
-    }
-
-    /// Lets another handler run: this arrival only waits from now on.
-    pub(crate) fn step_aside(&mut self) {
-        self.permit = None;
-    }
-
-    /// What tells of the stop.
-    pub(crate) fn stop(&self) -> Stopped {
-        self.stopped.clone()
-    }
-}
-
-/// Returns when nothing more is to be waited for: at the stop, or when the broker is gone.
-pub(crate) async fn until_stopped(stop: &mut Stopped) {
-    // An error says that the other end is gone, and the broker with it.
-    let _ = stop.wait_for(Option::is_some).await;
 }
 
 /// What became of an arrival.

@@ -73,7 +73,7 @@ impl Broker {
             epoch: epoch.unwrap_or_else(|| clock.now()),
             timer: Timer::new(Arc::clone(&clock)),
             clock,
-            hub: Hub::new(),
+            hub: Hub::new(seed.unwrap_or_else(rand::random)),
             pending: Pending::default(),
             streams: RwLock::default(),
             random: Mutex::new(random),

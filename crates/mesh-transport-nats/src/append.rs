@@ -14,19 +14,31 @@ use tokio::time::Instant;
 
 use crate::api_error::{api_error, malformed};
 use crate::convert;
+use crate::counters::count;
 use crate::link::{Link, deadline};
 use crate::pending::Outcome;
 use crate::pub_ack::{NoAck, PubAck, pub_ack};
 use crate::session::{Op, Session, denied};
 
 const OPERATION: Operation = Operation::Append;
-/// Between two tries where no stream answers: its leader may be on its way.
+/// Between two tries where no stream answers, or one that can't take it: its leader may be on its way.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How often a subject is tried that no stream has ever taken.
-const TRIES_OF_UNKNOWN: u32 = 3;
+/// How long one try waits for its confirmation.
+const TRY: Duration = Duration::from_secs(2);
+/// How often a subject is tried that no stream takes, where there is no other server that may.
+const TRIES_OF_ABSENT: u32 = 3;
 
 /// Appends `message`; returns when the stream has it.
 pub(crate) async fn append(
+    link: &Arc<Link>,
+    message: &Message,
+    options: &AppendOptions,
+) -> Result<Appended, TransportError> {
+    let under_way = link.accepted.begin();
+    under_way.end(stored(link, message, options).await)
+}
+
+async fn stored(
     link: &Arc<Link>,
     message: &Message,
     options: &AppendOptions,
@@ -41,37 +53,48 @@ pub(crate) async fn append(
             .map_err(|_| timed_out().detail("too many appends wait for their confirmation"))?
             .map_err(|_| crate::link::closed(OPERATION))?,
     };
-    let own = Own::of(options);
-    let mut unanswered = 0;
+    let stream = MeshSubject::stream_of(subject);
+    let own = Own::of(options, stream);
+    let mut absences = 0;
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
     loop {
         let session = link.session(OPERATION, due).await?;
-        match attempt(&session, message, &own, due).await? {
+        if doubtful {
+            count(&link.counters.resent);
+        }
+        let failed = match attempt(&session, message, &own, due).await? {
             Answered::Stored(appended) => {
+                link.streams.lock().insert(appended.stream);
                 let duplicate = appended.duplicate && !doubtful;
                 return Ok(Appended { duplicate, ..appended });
             }
-            Answered::Lost(cause) => {
+            Answered::NoWord(error) => {
                 doubtful = true;
-                if Instant::now() >= due {
-                    return Err(crate::publish::lost(OPERATION, subject.as_str(), cause));
+                if Instant::now() < due {
+                    continue;
                 }
+                return Err(error);
             }
+            Answered::NotNow(error) => error,
             Answered::NoStream => {
-                unanswered += 1;
-                if session.pending.known(subject.as_str()).is_none()
-                    && unanswered >= TRIES_OF_UNKNOWN
-                {
-                    return Err(TransportError::new(ErrorKind::NotFound, OPERATION)
-                        .about(subject)
-                        .detail("no stream takes this subject, or its server is away"));
+                absences += 1;
+                let known = stream.is_some_and(|stream| link.streams.lock().contains(&stream));
+                let absent = TransportError::new(ErrorKind::NotFound, OPERATION).about(subject);
+                if !session.in_cluster() && absences >= TRIES_OF_ABSENT {
+                    return Err(absent.detail("no stream takes this subject"));
                 }
-                if tokio::time::timeout_at(due, tokio::time::sleep(AGAIN)).await.is_err() {
-                    return Err(timed_out().detail("the stream has no leader"));
+                if known {
+                    timed_out().detail("the stream has no leader")
+                } else {
+                    absent.retry(true).detail("no stream takes this subject, or it has no leader")
                 }
             }
+        };
+        if Instant::now() + AGAIN >= due {
+            return Err(failed);
         }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 
@@ -79,7 +102,10 @@ enum Answered {
     Stored(Appended),
     /// Nobody listens on the subject.
     NoStream,
-    Lost(TransportError),
+    /// The stream can't take it now.
+    NotNow(TransportError),
+    /// Whether it was stored is not known.
+    NoWord(TransportError),
 }
 
 async fn attempt(
@@ -99,20 +125,32 @@ async fn attempt(
         headers: Some(headers),
     };
     let hand = || session.send(OPERATION, &subject, message);
-    match session.operate(op, due, hand).await? {
-        Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
+    // A confirmation is lost with its stream's leader, though this connection stands.
+    match session.operate(op, due.min(deadline(TRY)), hand).await {
+        Ok(Outcome::Answer(answer)) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
             Ok(Answered::NoStream)
         }
-        Outcome::Answer(answer) => {
-            let appended = confirmed(&subject, &answer.payload)?;
-            if !known {
-                session.pending.learn(&subject);
+        Ok(Outcome::Answer(answer)) => match confirmed(&subject, &answer.payload) {
+            Ok(appended) => {
+                if !known {
+                    session.pending.learn(&subject);
+                }
+                Ok(Answered::Stored(appended))
             }
-            Ok(Answered::Stored(appended))
+            Err(error) if error.kind() == ErrorKind::Broker && error.may_retry() => {
+                Ok(Answered::NotNow(error))
+            }
+            Err(error) => Err(error),
+        },
+        Ok(Outcome::Denied(words)) => Err(denied(OPERATION, &subject, words)),
+        Ok(Outcome::Lost(cause)) => {
+            Ok(Answered::NoWord(crate::publish::lost(OPERATION, &subject, cause)))
         }
-        Outcome::Denied(words) => Err(denied(OPERATION, &subject, words)),
-        Outcome::Lost(cause) => Ok(Answered::Lost(cause)),
-        Outcome::Handled => Ok(Answered::NoStream),
+        Ok(Outcome::Handled) => Ok(Answered::NoStream),
+        Err(error) if matches!(error.kind(), ErrorKind::Disconnected | ErrorKind::TimedOut) => {
+            Ok(Answered::NoWord(error))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -131,16 +169,17 @@ fn confirmed(subject: &Subject, payload: &[u8]) -> Result<Appended, TransportErr
 struct Own<'a> {
     id: Cow<'a, str>,
     options: &'a AppendOptions,
+    newest: bool,
 }
 
 impl<'a> Own<'a> {
-    fn of(options: &'a AppendOptions) -> Self {
+    fn of(options: &'a AppendOptions, stream: Option<StreamName>) -> Self {
         // Without an id of the caller's, one of our own: a retry must not store it twice.
         let id = match &options.id {
             Some(id) => Cow::Borrowed(id.as_str()),
             None => Cow::Owned(format!("{:032x}", rand::random::<u128>())),
         };
-        Self { id, options }
+        Self { id, options, newest: stream == Some(StreamName::Nodes) }
     }
 
     fn headers(&self, message: &Message) -> HeaderMap {
@@ -149,7 +188,7 @@ impl<'a> Own<'a> {
         if let Some(expected) = self.options.expected_last {
             headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, expected.to_string());
         }
-        if MeshSubject::stream_of(message.subject()) == Some(StreamName::Nodes) {
+        if self.newest {
             headers.insert(NATS_ROLLUP, "sub");
         }
         headers

@@ -1,14 +1,27 @@
 //! Ending a connection: what was accepted reaches the server, what is unsettled goes back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mesh_core::port::{CloseReport, Operation};
 use tokio::time::Instant;
 
+use crate::accepted::Tally;
 use crate::link::{Link, Phase, Stage, closed};
 
-/// Ends it, and says what became of what was under way.
+/// How long the tasks of calls that are under way may take to see that they are over.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Ends it, and says what became of what was under way. Once begun it is brought to its end, also when
+/// nobody waits for it any more.
 pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
+    let closing = run(Arc::clone(link), due);
+    // Without a runtime there is no connection either.
+    link.runtime.spawn(closing).await.unwrap_or_default()
+}
+
+async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
+    let link = &link;
     let mut first = false;
     link.stage.send_if_modified(|stage| {
         first = *stage == Stage::Open;
@@ -24,28 +37,33 @@ pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
         let _ = tokio::time::timeout_at(due, over).await;
         return CloseReport::default();
     }
-    let under_way = link.under_way();
+    let before = link.accepted.ended();
     let released = release(link, due).await;
     let settled = finish(link, due).await;
-    let left = link.under_way();
-    let finished = under_way.saturating_sub(left);
-    if !settled {
-        tracing::warn!(left, "the connection was closed before the server had everything");
-    }
+    let doubtful = link.readings().iter().map(|reading| reading.in_doubt()).sum::<u64>();
     link.stage.send_replace(Stage::Draining);
-    if let Some(session) = link.session_now() {
+    let last = link.phase.send_replace(Phase::Closed);
+    if let Phase::Up(session) = &last {
         session.pending.end(&closed(Operation::Close));
     }
-    link.phase.send_replace(Phase::Closed);
+    // Each call that is under way has its outcome now, and counts once its task has seen it.
+    let _ = tokio::time::timeout(GRACE, link.accepted.idle()).await;
+    let Tally { brought: finished, lost } = link.accepted.tally().since(before);
+    let lost = lost + doubtful;
+    if !settled || lost > 0 {
+        tracing::warn!(lost, "the connection was closed before the server had everything");
+    }
+    if let Phase::Up(session) = last {
+        session.abandon("it was closed");
+    }
     link.tell_state();
-    CloseReport { finished, released, lost: left }
+    CloseReport { finished, released, lost }
 }
 
 /// Leaves every consumer and gives back what is unsettled; how many those were.
 async fn release(link: &Arc<Link>, due: Instant) -> u64 {
-    let readings = link.readings.lock().clone();
     let mut released = 0;
-    for reading in readings {
+    for reading in link.readings() {
         // Without an answer from the server the rest waits for its claim to run out.
         released += tokio::time::timeout_at(due, reading.leave()).await.unwrap_or_default();
         released += reading.revoke();
@@ -56,25 +74,15 @@ async fn release(link: &Arc<Link>, due: Instant) -> u64 {
 /// Waits until appends are confirmed, publishes are handled and verdicts have arrived.
 async fn finish(link: &Arc<Link>, due: Instant) -> bool {
     let window = u32::try_from(link.options.append_window.get()).unwrap_or(u32::MAX);
-    let appends = tokio::time::timeout_at(due, link.window.acquire_many(window)).await;
+    // The places are given back at once: no more than this is to be known of them.
+    let appends = tokio::time::timeout_at(due, link.window.acquire_many(window)).await.is_ok();
     let Ok(session) = link.session(Operation::Close, due).await else {
-        return appends.is_ok() && link.under_way() == 0;
+        return appends && link.accepted.is_idle();
     };
-    let mut settled = appends.is_ok();
+    let mut settled = appends;
     settled &= session.handled(Operation::Close, due).await.is_ok();
-    let readings = link.readings.lock().clone();
-    for reading in readings {
+    for reading in link.readings() {
         settled &= reading.confirm(&session, Operation::Close, due).await.is_ok();
     }
     settled
-}
-
-impl Link {
-    /// How many appends and publishes were accepted and are not yet with the server.
-    fn under_way(&self) -> u64 {
-        let window = self.options.append_window.get();
-        let appends = window.saturating_sub(self.window.available_permits());
-        let publishes = self.session_now().map_or(0, |session| session.pending.publishing());
-        (appends + publishes) as u64
-    }
 }

@@ -1,6 +1,7 @@
 //! The way in.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mesh_core::identity::Principal;
@@ -8,9 +9,10 @@ use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation
 use mesh_core::topology::Inbox;
 
 use crate::administration::Admin;
+use crate::counters::Counters;
 use crate::link::{self, Link};
 use crate::port::{LinkApi, Owner, Port};
-use crate::session::{Counters, Session};
+use crate::session::Session;
 use crate::supervise::supervise;
 use crate::{NatsOptions, Target};
 
@@ -32,7 +34,7 @@ impl Source {
 
     /// The target as it is now, if it is still that of `principal`.
     pub(crate) fn target(&self, principal: &Principal) -> Result<Target, TransportError> {
-        let target = (self.0)()?;
+        let target = self.read()?;
         if target.principal() == principal {
             return Ok(target);
         }
@@ -40,6 +42,15 @@ impl Source {
             "the credential is now that of {}, not {principal}",
             target.principal()
         )))
+    }
+
+    /// The target as it is now. What reads it is a stranger's code: a panic there is an error like any
+    /// other, and no end of reconnecting.
+    fn read(&self) -> Result<Target, TransportError> {
+        catch_unwind(AssertUnwindSafe(|| (self.0)())).unwrap_or_else(|_| {
+            Err(TransportError::new(ErrorKind::Invalid, Operation::Connect)
+                .detail("reading the credential panicked"))
+        })
     }
 }
 
@@ -69,18 +80,20 @@ pub async fn connect(
 ) -> Result<Connection, TransportError> {
     let source = source.into();
     let streams = options.streams.clone();
-    let target = (source.0)()?;
+    let target = source.read()?;
     let principal = target.principal().clone();
     let counters = Counters::default();
     let inbox = Inbox::of(&principal);
     let session = Session::open(1, &target, &options, &inbox, &counters).await?;
     let capabilities = Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
+    let (major, minor, patch) = session.server.version;
     let first = Arc::clone(&session);
     let link = Link::new(principal.clone(), options, capabilities, counters, first);
     tokio::spawn(supervise(Arc::clone(&link), source, session));
     let clock = Arc::clone(&link.clock);
     let port = Arc::new(Port { owner: Owner::new(link) });
     let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
+        .with_broker(format!("nats-server {major}.{minor}.{patch}"))
         .with_streams(Arc::clone(&port) as _)
         .with_requests(Arc::clone(&port) as _);
     Ok(match principal {
@@ -97,4 +110,27 @@ pub fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> Tran
     TransportError::new(ErrorKind::Invalid, Operation::Connect)
         .detail(format!("the credential can't be read: {error}"))
         .caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh_core::manifest::{Mesh, ModuleManifest};
+    use mesh_testkit::servers::nats::{Layout, MeshServer};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_says_which_server_it_reached_and_the_controllers_alone_administers() {
+        let mail = ModuleManifest::parse("mail.toml", "name = 'mail'\nversion = '1'").unwrap();
+        let mesh = Mesh::on_one_node(&"n1".parse().unwrap(), [mail]).unwrap();
+        let server = MeshServer::launch(Layout::split(&mesh).unwrap()).await.unwrap();
+        let varz = server.server().varz().await.unwrap();
+        for (user, administers) in [("mail.n1", false), ("controller", true)] {
+            let target = Target::of(&server.credential(user).unwrap()).unwrap();
+            let connection = connect(target, NatsOptions::default()).await.unwrap();
+            let version = varz["version"].as_str().unwrap();
+            assert_eq!(connection.broker(), Some(format!("nats-server {version}").as_str()));
+            assert_eq!(connection.administration().is_ok(), administers, "{user}");
+        }
+    }
 }

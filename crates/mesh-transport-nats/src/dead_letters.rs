@@ -123,15 +123,24 @@ impl Keeper {
 
     async fn keep(&self, said: &Notice) -> Result<(), TransportError> {
         let position = Position::Sequence(said.sequence);
-        let stored = self.administration.read(said.consumer.stream, position).await?;
-        let original = stored.map(|stored| stored.message);
+        let (original, reason, error) =
+            match self.administration.read(said.consumer.stream, position).await {
+                Ok(Some(stored)) => (Some(stored.message), said.reason, said.error.clone()),
+                Ok(None) => (None, DeadReason::AgedOut, said.error.clone()),
+                // It is there, and no message of the mesh can be like that: its consumer could not read
+                // it either. The stream has it for whoever looks after it.
+                Err(error) if error.kind() == ErrorKind::Broker && !error.may_retry() => {
+                    (None, DeadReason::Undecodable, Some(Reason::new(error.to_string())))
+                }
+                Err(error) => return Err(error),
+            };
         let letter = DeadLetter {
             subject: original.as_ref().map(|message| message.subject().clone()),
             consumer: said.consumer.clone(),
             sequence: said.sequence,
             deliveries: said.deliveries,
-            reason: if original.is_some() { said.reason } else { DeadReason::AgedOut },
-            error: said.error.clone(),
+            reason,
+            error,
             time: self.connection.clock().now(),
         };
         let id = letter.publish_id(self.epoch).map_err(|error| {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod accepted;
 mod address;
 mod administration;
 mod api;
@@ -9,16 +10,19 @@ mod close;
 mod connect;
 mod consume;
 mod convert;
+mod counters;
 mod dead_letters;
 mod dial;
 mod error;
 mod events;
+mod hearing;
 mod link;
 mod live;
 mod options;
 mod outlet;
 mod pending;
 mod port;
+mod probe;
 mod pub_ack;
 mod publish;
 mod queue;

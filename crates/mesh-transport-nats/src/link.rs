@@ -1,9 +1,9 @@
 //! What outlives a session: who this is, which session stands now, what was subscribed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mesh_clock::SystemClock;
@@ -12,14 +12,16 @@ use mesh_core::message::Message;
 use mesh_core::port::{
     Capabilities, Clock, ConnectionState, ErrorKind, Limits, Operation, TransportError,
 };
-use mesh_core::topology::Inbox;
+use mesh_core::topology::{Inbox, StreamName};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::NatsOptions;
+use crate::accepted::Accepted;
 use crate::consume::Reading;
-use crate::session::{Counters, Session};
+use crate::counters::Counters;
+use crate::session::Session;
 
 /// How the connection is, for its calls.
 #[derive(Debug, Clone)]
@@ -52,12 +54,16 @@ pub(crate) struct Link {
     pub(crate) capabilities: Capabilities,
     pub(crate) counters: Counters,
     pub(crate) window: Arc<Semaphore>,
+    pub(crate) accepted: Accepted,
     pub(crate) phase: watch::Sender<Phase>,
     pub(crate) states: watch::Sender<ConnectionState>,
     pub(crate) stage: watch::Sender<Stage>,
     /// Which session each subscription was last placed in.
     places: Mutex<HashMap<u64, u64>>,
-    pub(crate) readings: Mutex<Vec<Arc<Reading>>>,
+    /// Held by their keepers, so that a runtime that ends takes them with it.
+    readings: Mutex<Vec<Weak<Reading>>>,
+    /// The streams that have confirmed an append.
+    pub(crate) streams: Mutex<BTreeSet<StreamName>>,
     ids: AtomicU64,
     /// Where tasks run that a dropped value leaves behind.
     pub(crate) runtime: tokio::runtime::Handle,
@@ -75,6 +81,7 @@ impl Link {
             inbox: Inbox::of(&principal),
             principal,
             window: Arc::new(Semaphore::new(options.append_window.get())),
+            accepted: Accepted::default(),
             options,
             clock: Arc::new(SystemClock::new()),
             capabilities,
@@ -84,6 +91,7 @@ impl Link {
             stage: watch::Sender::new(Stage::Open),
             places: Mutex::default(),
             readings: Mutex::default(),
+            streams: Mutex::default(),
             ids: AtomicU64::new(1),
             runtime: tokio::runtime::Handle::current(),
         })
@@ -176,6 +184,19 @@ impl Link {
         self.tell_state();
     }
 
+    /// The durable readings that are not at their end.
+    pub(crate) fn readings(&self) -> Vec<Arc<Reading>> {
+        self.readings.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn remember(&self, reading: &Arc<Reading>) {
+        self.readings.lock().push(Arc::downgrade(reading));
+    }
+
+    pub(crate) fn forget(&self, reading: &Arc<Reading>) {
+        self.readings.lock().retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(reading)));
+    }
+
     /// Says how the connection is: connected once every subscription is in place.
     pub(crate) fn tell_state(&self) {
         let state = match &*self.phase.borrow() {
@@ -188,9 +209,8 @@ impl Link {
             }
         };
         self.states.send_if_modified(|told| {
-            let same = std::mem::discriminant(told) == std::mem::discriminant(&state);
             let over = matches!(told, ConnectionState::Closed);
-            if same || over {
+            if over || is_same(told, &state) {
                 return false;
             }
             *told = state;
@@ -209,18 +229,46 @@ impl Link {
     }
 }
 
+/// With what is counted: operations that wait, those that are not proven, subscriptions, those of durable
+/// readers, answers that came too late, refusals that belong to no operation, appends that were sent again.
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counters { late, unattributed, resent } = &self.counters;
+        let session = self.session_now();
+        let (waiting, unproven) =
+            session.map_or((0, 0), |session| (session.pending.len(), session.pending.unproven()));
         f.debug_struct("Link")
             .field("principal", &self.principal)
+            .field("waiting", &waiting)
+            .field("unproven", &unproven)
+            .field("places", &self.places.lock().len())
+            .field("readings", &self.readings().len())
+            .field("late", late)
+            .field("unattributed", unattributed)
+            .field("resent", resent)
             .field("phase", &*self.phase.borrow())
             .finish_non_exhaustive()
+    }
+}
+
+/// Whether a state says nothing new. Another reason why there is no connection is new.
+fn is_same(one: &ConnectionState, other: &ConnectionState) -> bool {
+    match (one, other) {
+        (ConnectionState::Disconnected(one), ConnectionState::Disconnected(other)) => {
+            one.to_string() == other.to_string()
+        }
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }
 
 /// The error of a call on a connection that its owner closed.
 pub(crate) fn closed(operation: Operation) -> TransportError {
     TransportError::new(ErrorKind::Closed, operation)
+}
+
+/// The error of what was to run on a runtime that has ended.
+pub(crate) fn runtime_ended(operation: Operation) -> TransportError {
+    closed(operation).detail("the runtime of this connection has ended")
 }
 
 /// When a span that begins now is over.

@@ -9,9 +9,10 @@ use futures_core::Stream;
 use futures_util::{FutureExt, StreamExt};
 use mesh_core::port::{ErrorKind, Operation, ReceiveError, TransportError};
 use tokio::sync::watch;
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
-use crate::link::{Link, Phase, Stage, deadline};
+use crate::link::{Link, Phase, Stage, deadline, runtime_ended};
 use crate::port::Owner;
 use crate::queue::Queue;
 use crate::session::Session;
@@ -60,7 +61,15 @@ pub(crate) async fn listen<T: Send + 'static>(
     link.placed(id, &spot.session);
     let queue = Arc::new(Queue::new(buffer));
     let (reader, gone) = watch::channel(());
-    let task = Pump { link: Arc::clone(link), id, place, queue: Arc::clone(&queue), admit, gone };
+    let task = Pump {
+        link: Arc::clone(link),
+        id,
+        end: Some(runtime_ended(place.operation)),
+        place,
+        queue: Arc::clone(&queue),
+        admit,
+        gone,
+    };
     link.runtime.spawn(task.run(spot));
     Ok(Arrivals { queue, _owner: Arc::clone(owner), _reader: reader })
 }
@@ -70,7 +79,9 @@ struct Spot {
     session: Arc<Session>,
     subscriber: Subscriber,
     /// How many the server had ended when this one was made.
-    since: usize,
+    since: u64,
+    /// What tells that the client has thrown messages away.
+    overflows: watch::Receiver<u64>,
 }
 
 impl Spot {
@@ -80,9 +91,10 @@ impl Spot {
         due: Instant,
     ) -> Result<Self, TransportError> {
         let since = session.revocations();
+        let overflows = session.overflows();
         let Place { operation, filter, group } = place;
         let subscriber = session.listen(*operation, filter, group.as_deref(), due).await?;
-        Ok(Self { session, subscriber, since })
+        Ok(Self { session, subscriber, since, overflows })
     }
 }
 
@@ -93,39 +105,50 @@ struct Pump<T> {
     queue: Arc<Queue<T>>,
     admit: Admit<T>,
     gone: watch::Receiver<()>,
+    /// How it ends, once it is dropped.
+    end: Option<TransportError>,
+}
+
+/// A runtime that ends drops it too.
+impl<T> Drop for Pump<T> {
+    fn drop(&mut self) {
+        self.link.gone(self.id);
+        self.queue.end(self.end.take());
+    }
 }
 
 impl<T: Send + 'static> Pump<T> {
     async fn run(mut self, mut spot: Spot) {
-        let end = loop {
+        self.end = loop {
             if let Some(end) = self.read(&mut spot).await {
                 break end;
             }
-            self.queue.tell(ReceiveError::Interrupted);
+            self.queue.interrupt();
             match self.again(spot.session.id).await {
                 Ok(Some(next)) => spot = next,
                 Ok(None) => break None,
                 Err(error) => break Some(error),
             }
         };
-        self.link.gone(self.id);
-        self.queue.end(end);
     }
 
     /// Reads until the session is lost; the answer is how it ends if it ends for good.
     async fn read(&mut self, spot: &mut Spot) -> Option<Option<TransportError>> {
         let Place { operation, filter, group } = self.place.clone();
-        let Spot { session, subscriber, since } = spot;
-        let revoked = session.revoked(operation, &filter, group.as_deref(), *since);
-        let mut revoked = std::pin::pin!(revoked);
         let link = Arc::clone(&self.link);
-        let mut draining = std::pin::pin!(link.reached(Stage::Draining));
+        let Spot { session, subscriber, since, overflows } = spot;
+        let revoked = session.revoked(operation, &filter, group.as_deref(), *since);
+        let (draining, lost) = (link.reached(Stage::Draining), session.lost());
+        let mut revoked = std::pin::pin!(revoked);
+        let (mut draining, mut lost) = (std::pin::pin!(draining), std::pin::pin!(lost));
         loop {
             tokio::select! {
                 biased;
-                message = subscriber.next() => match message {
+                // All that is there in one go: the client brings more in one than tokio would let
+                // through here.
+                message = unconstrained(subscriber.next()) => match message {
                     Some(message) => self.take(message),
-                    None if self.link.is_closing() => return Some(None),
+                    None if link.is_closing() => return Some(None),
                     None => return None,
                 },
                 error = &mut revoked => return Some(Some(error)),
@@ -140,6 +163,10 @@ impl<T: Send + 'static> Pump<T> {
                     let _ = subscriber.unsubscribe().await;
                     return Some(None);
                 }
+                // Given up, the client may go on reading for a while.
+                () = &mut lost => return None,
+                // The client says neither whose messages those were nor how many.
+                Ok(()) = overflows.changed() => self.queue.interrupt(),
             }
         }
     }
@@ -171,7 +198,7 @@ impl<T: Send + 'static> Pump<T> {
                 Err(error) if error.kind() == ErrorKind::Denied => return Err(error),
                 Err(error) if session.stands() => {
                     tracing::warn!(%error, "a subscription could not be placed again; reconnecting");
-                    session.abandon();
+                    session.abandon("a subscription could not be placed again");
                 }
                 Err(_) => {}
             }

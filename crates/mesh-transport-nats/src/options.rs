@@ -30,7 +30,8 @@ pub struct NatsOptions {
     /// log in at once, and it checks their passwords one after another.
     pub connect_timeout: Duration,
     /// How long the server may be silent before it is asked whether it is there. The connection
-    /// counts as lost after two questions without an answer. 10 s unless told.
+    /// counts as lost after two questions without an answer, and also where it answers these and has said
+    /// nothing for twice as long to what was sent. 10 s unless told.
     pub ping_interval: Duration,
     /// The wait before the first new attempt after a connection is lost; it doubles with each attempt,
     /// and is jittered. 100 ms unless told.
@@ -40,8 +41,10 @@ pub struct NatsOptions {
     /// How many commands (publishes and the like) may wait to be written; whoever comes then waits.
     /// 2048 unless told.
     pub client_capacity: NonZeroUsize,
-    /// How many messages may wait between the connection and a subscription's own buffer.
-    /// 65536 unless told.
+    /// How many messages may wait between the connection and a subscription's own buffer. It is to be
+    /// more than one turn of the client can bring, about 8 MiB: what does not fit is thrown away, and its
+    /// reader is told that something is missing, and not how much. 524288 unless told; what is not used
+    /// takes no memory.
     pub subscription_capacity: NonZeroUsize,
     /// How many bytes of the socket's read buffer are allocated from the start. 65535 unless told.
     pub read_buffer_capacity: NonZeroU16,
@@ -67,7 +70,7 @@ impl Default for NatsOptions {
             reconnect_min: Duration::from_millis(100),
             reconnect_max: Duration::from_secs(10),
             client_capacity: nonzero(2048),
-            subscription_capacity: nonzero(65_536),
+            subscription_capacity: nonzero(1 << 19),
             read_buffer_capacity: NonZeroU16::MAX,
             append_window: nonzero(256),
             streams: StreamSettings::default(),

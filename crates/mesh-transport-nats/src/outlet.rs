@@ -31,35 +31,26 @@ impl Outlet {
 
     /// Hands `message` to the client, or answers what does when there is room.
     pub(crate) fn send(&self, message: OutboundMessage) -> Result<Option<Waiting>, PublishError> {
-        match self.try_send(message) {
-            Ok(()) => Ok(None),
-            Err(Refused::Error(error)) => Err(error),
-            Err(Refused::Full(message)) => {
-                let mut client = self.client.clone();
-                Ok(Some(Box::pin(async move { client.send(message).await })))
-            }
-        }
+        Ok(self.try_send(message)?.map(|message| {
+            let mut client = self.client.clone();
+            Box::pin(async move { client.send(message).await }) as _
+        }))
     }
 
     /// Hands it over if there is room; else gives it back.
-    fn try_send(&self, message: OutboundMessage) -> Result<(), Refused> {
+    fn try_send(&self, message: OutboundMessage) -> Result<Option<OutboundMessage>, PublishError> {
         let mut entrance = self.entrance.lock();
         // Not counted as the task's work: one that has done much would be told that there is no room.
         let room = poll_fn(|context| Pin::new(&mut *entrance).poll_ready(context));
         let room = pin!(unconstrained(room)).poll(&mut Context::from_waker(Waker::noop()));
         match room {
-            Poll::Ready(Ok(())) => entrance.start_send_unpin(message).map_err(Refused::Error),
-            Poll::Ready(Err(error)) => Err(Refused::Error(error)),
+            Poll::Ready(Ok(())) => entrance.start_send_unpin(message).map(|()| None),
+            Poll::Ready(Err(error)) => Err(error),
             Poll::Pending => {
                 // It would keep the place that it now waits for.
                 *entrance = self.client.clone();
-                Err(Refused::Full(message))
+                Ok(Some(message))
             }
         }
     }
-}
-
-enum Refused {
-    Error(PublishError),
-    Full(OutboundMessage),
 }

@@ -4,8 +4,9 @@
 //! nothing about what it accepts. The client hands these words on through a side channel, in the
 //! order they came. So each operation is entered here before it is sent, a refusal is given to the
 //! oldest one that it fits, and a *probe* tells when no refusal can come any more: a subscription that
-//! the server refuses as malformed, whoever asks, and whose refusal comes through the same channel,
-//! after all that was refused before it. It leaves no trace on the server and in its log.
+//! the server refuses as malformed, and whose refusal comes through the same channel, after all that was
+//! refused before it. It leaves no trace on the server, and none in its log unless this account may not
+//! even hear answers.
 
 use std::collections::hash_map::Entry::Occupied;
 use std::collections::{HashMap, VecDeque};
@@ -14,13 +15,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use async_nats::Subject;
-use mesh_core::port::TransportError;
-use parking_lot::Mutex;
+use mesh_core::port::{ErrorKind, Operation, TransportError};
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
 
 use crate::address::{self, Branch};
 use crate::events::Denial;
+
+mod probes;
+
+use probes::{Probes, Proof};
 
 /// Identifies an operation: the random part of its reply address, where it has one.
 pub(crate) type Key = u128;
@@ -43,6 +49,8 @@ pub(crate) enum Outcome {
 pub(crate) enum Kind {
     Publish,
     Subscribe,
+    /// Nothing that can be refused.
+    Nothing,
 }
 
 /// The reply address that an operation brings.
@@ -95,12 +103,18 @@ struct State {
     order: u64,
     /// How many operations were handed to the client that somebody wants to know of.
     sent: u64,
-    /// How many of them each unanswered probe covers.
-    probes: VecDeque<u64>,
+    probes: Probes,
     waiting: VecDeque<Waiting>,
     /// Subjects that were answered in this session: nothing is to be learnt from a probe.
     known: HashMap<Box<str>, Subject>,
     ended: Option<TransportError>,
+}
+
+impl State {
+    /// Whether somebody waits whom no probe covers.
+    fn is_left(&self) -> bool {
+        !self.waiting.is_empty() && self.probes.is_wanting()
+    }
 }
 
 /// The operations of one session.
@@ -176,24 +190,32 @@ impl Pending {
     #[must_use]
     pub(crate) fn sent(&self, key: Option<Key>, permit: Option<OwnedSemaphorePermit>) -> bool {
         let mut state = self.state.lock();
+        if state.ended.is_some() {
+            return false;
+        }
         state.sent += 1;
         let index = state.sent;
         state.waiting.push_back(Waiting { index, key, _permit: permit });
-        state.probes.is_empty()
+        state.probes.is_wanting()
     }
 
     /// Says that a probe is about to be handed to the client.
     pub(crate) fn probing(&self) -> Probe<'_> {
         let mut state = self.state.lock();
         let covers = state.sent;
-        state.probes.push_back(covers);
-        Probe { pending: self, covers, handed_over: false }
+        let (number, marked) = state.probes.begin(covers);
+        Probe { pending: self, number, marked, handed_over: false }
     }
 
     /// Whether somebody waits whom no probe covers.
     pub(crate) fn needs_probe(&self) -> bool {
         let state = self.state.lock();
-        state.ended.is_none() && state.probes.is_empty() && !state.waiting.is_empty()
+        state.ended.is_none() && state.is_left()
+    }
+
+    /// Since when the oldest unanswered probe is on its way.
+    pub(crate) fn probing_since(&self) -> Option<Instant> {
+        self.state.lock().probes.since()
     }
 
     /// A message came to an address of this connection's inbox. Answers whether somebody waits for it.
@@ -234,18 +256,50 @@ impl Pending {
         true
     }
 
+    /// The server takes no more subscriptions: one that waits, or a probe.
+    pub(crate) fn full(&self) {
+        let mut state = self.state.lock();
+        state.probes.full();
+        self.want(&state);
+    }
+
     /// The oldest probe came back: all before it was handled.
     pub(crate) fn probed(&self) {
         let mut state = self.state.lock();
-        let Some(covers) = state.probes.pop_front() else { return };
-        while state.waiting.front().is_some_and(|waiting| waiting.index <= covers) {
-            let Some(waiting) = state.waiting.pop_front() else { break };
-            let entry = waiting.key.and_then(|key| state.entries.remove(&key));
-            if let Some(entry) = entry {
-                let _ = entry.sender.send(Outcome::Handled);
-            }
+        let proof = state.probes.answered();
+        self.proven(state, proof);
+    }
+
+    /// The marked probe of this number came back.
+    pub(crate) fn mark_probed(&self, number: u64) {
+        let mut state = self.state.lock();
+        let proof = state.probes.marked(number);
+        self.proven(state, proof);
+    }
+
+    fn proven(&self, mut state: MutexGuard<'_, State>, proof: Option<Proof>) {
+        let Some(Proof { covers, mut refused }) = proof else { return };
+        let count = state.waiting.iter().take_while(|waiting| waiting.index <= covers).count();
+        let over: Vec<_> = state.waiting.drain(..count).collect();
+        for key in over.iter().rev().filter_map(|waiting| waiting.key) {
+            let Some(entry) = state.entries.remove(&key) else { continue };
+            let outcome = if entry.kind == Kind::Subscribe && refused > 0 {
+                refused -= 1;
+                let error = TransportError::new(ErrorKind::Broker, Operation::Subscribe);
+                Outcome::Lost(
+                    error.detail("this account has all the subscriptions that it may have"),
+                )
+            } else {
+                Outcome::Handled
+            };
+            let _ = entry.sender.send(outcome);
         }
-        if !state.waiting.is_empty() && state.probes.is_empty() {
+        self.want(&state);
+    }
+
+    /// Has a probe sent, if somebody waits whom none covers.
+    fn want(&self, state: &State) {
+        if state.is_left() {
             self.wanted.notify_one();
         }
     }
@@ -261,14 +315,14 @@ impl Pending {
         }
     }
 
-    /// How many publishes wait to be handled.
-    pub(crate) fn publishing(&self) -> usize {
-        self.state.lock().waiting.iter().filter(|waiting| waiting.key.is_some()).count()
-    }
-
     /// How many operations wait.
     pub(crate) fn len(&self) -> usize {
         self.state.lock().entries.len()
+    }
+
+    /// How many operations are not proven to be handled, whether somebody still waits or not.
+    pub(crate) fn unproven(&self) -> usize {
+        self.state.lock().waiting.len()
     }
 }
 
@@ -281,7 +335,9 @@ impl fmt::Debug for Pending {
 /// A probe on its way to the client. Dropped before it was handed over, it was never sent.
 pub(crate) struct Probe<'a> {
     pending: &'a Pending,
-    covers: u64,
+    pub(crate) number: u64,
+    /// Whether it is to be marked with its number.
+    pub(crate) marked: bool,
     handed_over: bool,
 }
 
@@ -289,6 +345,7 @@ impl Probe<'_> {
     /// The client has it.
     pub(crate) fn handed_over(mut self) {
         self.handed_over = true;
+        self.pending.state.lock().probes.handed_over(self.number);
     }
 }
 
@@ -298,11 +355,7 @@ impl Drop for Probe<'_> {
             return;
         }
         let mut state = self.pending.state.lock();
-        if let Some(place) = state.probes.iter().rposition(|covers| *covers == self.covers) {
-            state.probes.remove(place);
-        }
-        if !state.waiting.is_empty() && state.probes.is_empty() {
-            self.pending.wanted.notify_one();
-        }
+        state.probes.take_back(self.number);
+        self.pending.want(&state);
     }
 }

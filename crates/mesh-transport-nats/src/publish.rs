@@ -22,6 +22,16 @@ pub(crate) async fn live(
     message: Message,
     due: Instant,
 ) -> Result<(), TransportError> {
+    let under_way = link.accepted.begin();
+    under_way.end(proven(link, operation, message, due).await)
+}
+
+async fn proven(
+    link: &Arc<Link>,
+    operation: Operation,
+    message: Message,
+    due: Instant,
+) -> Result<(), TransportError> {
     let session = link.session(operation, due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let reply = message.reply().map(|reply| async_nats::Subject::from(reply.as_str()));
@@ -45,6 +55,11 @@ pub(crate) async fn to_somebody(
     message: Message,
     due: Instant,
 ) -> Result<(), TransportError> {
+    let under_way = link.accepted.begin();
+    under_way.end(received(link, message, due).await)
+}
+
+async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
     let operation = Operation::Publish;
     let session = link.session(operation, due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());

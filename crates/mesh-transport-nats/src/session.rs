@@ -1,13 +1,11 @@
 //! One connection of the client library, from its first word to its loss. It is never mended: the
 //! supervisor makes a new one, so nothing that was queued for one session is sent in the next.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use async_nats::message::OutboundMessage;
-use async_nats::{Client, Event, ServerError, Subject, Subscriber};
+use async_nats::{Client, Event, Subject, Subscriber};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, TryFutureExt};
 use mesh_core::identity::Responder;
@@ -15,14 +13,17 @@ use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::address::Branch;
-use crate::dial::{self, ServerFacts};
+use crate::counters::{Counters, count};
+use crate::dial::{self, Lost, ServerFacts};
 use crate::error;
-use crate::events::{Denial, Notice};
+use crate::hearing::Hearing;
 use crate::outlet::Outlet;
 use crate::pending::{Key, Kind, Outcome, Pending, Reply};
+use crate::probe::Prober;
 use crate::{NatsOptions, Target};
 
 /// The most operations whose refusals may be on their way. The client's side channel holds 128 and
@@ -31,7 +32,7 @@ const UNPROVEN: usize = 100;
 /// The most responders whose addresses are remembered.
 const RESPONDERS: usize = 256;
 
-/// See the module.
+/// See the module. Dropped by the last who uses it, its connection ends.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: u64,
@@ -40,36 +41,15 @@ pub(crate) struct Session {
     pub(crate) server: ServerFacts,
     pub(crate) pending: Arc<Pending>,
     inbox: Inbox,
+    hearing: Arc<Hearing>,
+    prober: Prober,
     /// Where appends and the server's API are answered.
     pub(crate) confirmations: Branch,
     /// Where each responder's answers come.
     replies: Mutex<HashMap<Responder, Branch>>,
-    probe: Subject,
     unproven: Arc<Semaphore>,
-    lost: Arc<watch::Sender<bool>>,
-    late: Arc<AtomicU64>,
-    /// What the server took away from this session since it began.
-    revoked: Arc<watch::Sender<Vec<Revoked>>>,
     /// Why answers can't be heard, where they can't.
     deaf: OnceLock<TransportError>,
-}
-
-/// A subscription that the server ended: its right was withdrawn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Revoked {
-    filter: String,
-    group: Option<String>,
-    words: String,
-}
-
-/// What the session does not keep for itself: counts over all sessions.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Counters {
-    /// Answers that nobody waited for any more.
-    pub(crate) late: Arc<AtomicU64>,
-    /// Refusals that belong to no operation that waits: acknowledgements, and what was permitted
-    /// a moment ago.
-    pub(crate) unattributed: Arc<AtomicU64>,
 }
 
 /// What handing something to the client came to: it has it, or will when this is over.
@@ -119,75 +99,67 @@ impl Session {
         inbox: &Inbox,
         counters: &Counters,
     ) -> Result<Arc<Self>, TransportError> {
-        let pending = Arc::new(Pending::default());
-        let lost = Arc::new(watch::Sender::new(false));
-        let revoked = Arc::new(watch::Sender::new(Vec::new()));
+        let hearing = Hearing::new(counters.clone(), inbox);
         let events = {
-            let hearing = Hearing {
-                pending: pending.clone(),
-                counters: counters.clone(),
-                lost: lost.clone(),
-                revoked: revoked.clone(),
-            };
+            let hearing = Arc::clone(&hearing);
             Arc::new(move |event: Event| hearing.hear(&event))
         };
         let dialled = dial::dial(target, options, events).await?;
+        let prober = Prober {
+            client: dialled.client.clone(),
+            hearing: Arc::clone(&hearing),
+            patience: options.ping_interval * 2,
+        };
+        // The tasks hold no session: who drops it, in the middle of this too, ends them.
         let session = Arc::new(Self {
             id,
             outlet: Outlet::new(&dialled.client),
             client: dialled.client,
             server: dialled.server,
-            pending,
+            pending: Arc::clone(&hearing.pending),
             inbox: inbox.clone(),
+            hearing: Arc::clone(&hearing),
+            prober: prober.clone(),
             confirmations: Branch::of(&inbox.confirmation(0)),
             replies: Mutex::default(),
-            probe: Subject::from(format!("{inbox}.>.probe")),
             unproven: Arc::new(Semaphore::new(UNPROVEN)),
-            lost,
-            late: counters.late.clone(),
-            revoked,
             deaf: OnceLock::new(),
         });
-        let mut gone = dialled.lost;
-        let ended = Arc::clone(&session);
-        tokio::spawn(async move {
-            gone.wait().await;
-            ended.abandon();
-        });
-        tokio::spawn(session.clone().send_probes());
+        tokio::spawn(end_with(dialled.lost, Arc::clone(&hearing)));
+        tokio::spawn(prober.run());
         let deadline = Instant::now() + options.connect_timeout;
         let filter = inbox.filter();
-        let opened = session.listen(Operation::Connect, filter.as_str(), None, deadline).await;
-        match opened {
+        match session.listen(Operation::Connect, filter.as_str(), None, deadline).await {
             Ok(answers) => {
-                tokio::spawn(session.clone().read_answers(answers));
+                tokio::spawn(read_answers(answers, hearing));
             }
             // Who may not hear answers can't ask, and may do the rest.
             Err(error) if error.kind() == ErrorKind::Denied => {
                 let _ = session.deaf.set(error);
             }
-            Err(error) => {
-                session.pending.end(&error);
-                return Err(error);
-            }
+            Err(error) => return Err(error),
         }
         Ok(session)
     }
 
     /// Returns when the connection is lost.
     pub(crate) async fn lost(&self) {
-        let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
+        self.hearing.lost().await;
     }
 
-    /// Gives it up, so that another is made.
-    pub(crate) fn abandon(&self) {
-        self.pending.end(&disconnected(Operation::Connect).detail("the connection was given up"));
-        self.lost.send_replace(true);
+    /// Why it was lost.
+    pub(crate) fn lost_error(&self) -> TransportError {
+        self.hearing.lost_error()
+    }
+
+    /// Gives it up for this reason, so that another is made.
+    pub(crate) fn abandon(&self, why: &str) {
+        self.hearing.give_up(why);
     }
 
     /// How many subscriptions the server has ended so far.
-    pub(crate) fn revocations(&self) -> usize {
-        self.revoked.borrow().len()
+    pub(crate) fn revocations(&self) -> u64 {
+        self.hearing.revocations()
     }
 
     /// Returns when the server has ended this subscription, with the error for its reader. It was made
@@ -197,27 +169,24 @@ impl Session {
         operation: Operation,
         filter: &str,
         group: Option<&str>,
-        since: usize,
+        since: u64,
     ) -> TransportError {
-        let is = |revoked: &&Revoked| {
-            // The server names the group only where the right was one of the group's.
-            let group = revoked.group.is_none() || revoked.group.as_deref() == group;
-            revoked.filter == filter && group
-        };
-        let mut revoked = self.revoked.subscribe();
-        loop {
-            if let Some(revoked) = revoked.borrow_and_update().iter().skip(since).find(is) {
-                return denied(operation, filter, revoked.words.clone());
-            }
-            if revoked.changed().await.is_err() {
-                return std::future::pending().await;
-            }
-        }
+        denied(operation, filter, self.hearing.revoked(filter, group, since).await)
+    }
+
+    /// Tells whenever the client has thrown messages away, without saying whose.
+    pub(crate) fn overflows(&self) -> watch::Receiver<u64> {
+        self.hearing.overflows()
+    }
+
+    /// Whether it is to one of several servers, among whom a stream may have no leader for a while.
+    pub(crate) fn in_cluster(&self) -> bool {
+        self.server.cluster.is_some()
     }
 
     /// Whether the connection still stands, as far as is known.
     pub(crate) fn stands(&self) -> bool {
-        !*self.lost.borrow()
+        !self.hearing.is_lost()
     }
 
     /// Enters `op`, hands it to the client with `hand`, and returns what came of it: an answer if `op`
@@ -228,26 +197,37 @@ impl Session {
         deadline: Instant,
         hand: impl FnOnce() -> Handed<'a>,
     ) -> impl Future<Output = Result<Outcome, TransportError>> {
-        let Op { operation, subject, .. } = op;
+        let Op { operation, subject, kind, .. } = op;
         let work = async move {
             if let (true, Some(deaf)) = (op.asks, self.deaf.get()) {
                 return Err(unheard(&op, deaf));
             }
-            let Op { key, kind, asks, .. } = op;
+            let Op { key, asks, .. } = op;
             let known = op.known && asks;
             let permit = if known { None } else { self.permit(operation).await? };
             let ticket = self.pending.enter(key, kind, subject.clone(), op.reply);
-            if let Some(handing) = hand()? {
-                handing.await?;
+            let handed = match hand() {
+                Ok(Some(handing)) => handing.await,
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = handed {
+                if error.kind() == ErrorKind::Disconnected {
+                    // The client knows before it says so.
+                    self.hearing.end();
+                }
+                return Err(error);
             }
             if !known && self.pending.sent((!asks).then_some(key), permit) {
-                self.probe().await?;
+                // Its future is large, and most operations wait for a probe that another has sent.
+                Box::pin(self.prober.probe()).await?;
             }
             ticket.await.ok_or_else(|| disconnected(operation))
         };
         tokio::time::timeout_at(deadline, work).map(move |outcome| {
             outcome.unwrap_or_else(|_| {
-                Err(TransportError::new(ErrorKind::TimedOut, operation).about(subject.as_str()))
+                let error = TransportError::new(ErrorKind::TimedOut, operation);
+                Err(if kind == Kind::Nothing { error } else { error.about(subject.as_str()) })
             })
         })
     }
@@ -303,7 +283,7 @@ impl Session {
             .await?;
         match outcome {
             Outcome::Denied(words) => Err(denied(operation, filter, words)),
-            Outcome::Lost(error) => Err(error),
+            Outcome::Lost(error) => Err(error.about(filter)),
             Outcome::Handled | Outcome::Answer(_) => {
                 subscriber.ok_or_else(|| disconnected(operation))
             }
@@ -316,43 +296,11 @@ impl Session {
         operation: Operation,
         deadline: Instant,
     ) -> Result<(), TransportError> {
-        let op = Op::new(operation, Kind::Subscribe, &self.probe);
+        let op = Op::new(operation, Kind::Nothing, &self.hearing.probe);
         match self.operate(op, deadline, || Ok(None)).await? {
             Outcome::Lost(error) => Err(error),
             _ => Ok(()),
         }
-    }
-
-    async fn probe(&self) -> Result<(), TransportError> {
-        let probe = self.pending.probing();
-        // Its future is large, and most operations wait for a probe that another has sent.
-        let sent = Box::pin(self.client.subscribe(self.probe.clone())).await;
-        sent.map_err(|e| error::subscribe_error(e, Operation::Flush, &self.probe))?;
-        probe.handed_over();
-        Ok(())
-    }
-
-    /// Sends a probe whenever somebody came to wait while another was on its way.
-    async fn send_probes(self: Arc<Self>) {
-        loop {
-            tokio::select! {
-                () = self.pending.wanted.notified() => {}
-                () = self.lost() => return,
-            }
-            if self.pending.needs_probe() && self.probe().await.is_err() {
-                return;
-            }
-        }
-    }
-
-    async fn read_answers(self: Arc<Self>, mut answers: Subscriber) {
-        while let Some(message) = answers.next().await {
-            if !self.pending.answer(message) {
-                self.late.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let error = disconnected(Operation::Request).detail("the connection was lost meanwhile");
-        self.pending.end(&error);
     }
 
     /// The subject as the client has it, and whether the server is known to let this session publish
@@ -382,46 +330,29 @@ impl Session {
     }
 }
 
-/// What hears the client's events.
-struct Hearing {
-    pending: Arc<Pending>,
-    counters: Counters,
-    lost: Arc<watch::Sender<bool>>,
-    revoked: Arc<watch::Sender<Vec<Revoked>>>,
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.hearing.end();
+    }
 }
 
-impl Hearing {
-    fn hear(&self, event: &Event) {
-        match event {
-            Event::ServerError(ServerError::Other(words)) => self.server_says(words),
-            Event::Disconnected | Event::Closed => {
-                let error = disconnected(Operation::Connect).detail("the connection was lost");
-                self.pending.end(&error);
-                self.lost.send_replace(true);
-            }
-            other => tracing::debug!(event = %other, "of the client"),
-        }
+/// Says that the connection is lost when the client says so.
+async fn end_with(mut gone: Lost, hearing: Arc<Hearing>) {
+    tokio::select! {
+        () = gone.wait() => hearing.end(),
+        () = hearing.lost() => {}
     }
+}
 
-    fn server_says(&self, words: &str) {
-        let denial = match Notice::parse(words) {
-            Notice::InvalidSubject => return self.pending.probed(),
-            Notice::Denied(denial) => denial,
-            _ => return tracing::warn!(%words, "the server complains"),
+async fn read_answers(mut answers: Subscriber, hearing: Arc<Hearing>) {
+    loop {
+        let next = tokio::select! {
+            next = unconstrained(answers.next()) => next,
+            () = hearing.lost() => return,
         };
-        let revoked = matches!(denial, Denial::Subscription { revoked: true, .. });
-        if !revoked && self.pending.refused(&denial, words) {
-            return;
-        }
-        self.counters.unattributed.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(%words, "the server refused what it permitted before");
-        if let Denial::Subscription { subject, queue, .. } = denial {
-            let revoked = Revoked {
-                filter: subject.into_owned(),
-                group: queue.map(Cow::into_owned),
-                words: words.to_owned(),
-            };
-            self.revoked.send_modify(|list| list.push(revoked));
+        let Some(message) = next else { return hearing.end() };
+        if !hearing.pending.answer(message) {
+            count(&hearing.counters.late);
         }
     }
 }

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_core::port::TransportError;
 use rand::Rng;
+use tokio::time::Instant;
 
 use crate::connect::Source;
 use crate::link::{Link, Phase};
@@ -13,25 +14,32 @@ use crate::session::Session;
 
 /// Runs until the connection is closed.
 pub(crate) async fn supervise(link: Arc<Link>, source: Source, first: Arc<Session>) {
+    let _end = End(Arc::clone(&link));
     let mut session = first;
     let mut id = session.id;
+    let mut attempt = 0;
     loop {
+        let began = Instant::now();
         tokio::select! {
             () = session.lost() => {}
             () = link.phase_closed() => return,
         }
-        let lost = TransportError::new(ErrorKind::Disconnected, Operation::Connect)
-            .detail("the connection was lost");
-        if !step(&link, Phase::Down(lost)) {
+        if !step(&link, Phase::Down(session.lost_error())) {
             return;
         }
         drop(session);
-        let mut attempt = 0;
+        // A session that was lost as soon as it was made is no reason to hurry.
+        if began.elapsed() >= bound(&link, attempt) {
+            attempt = 0;
+        }
         session = loop {
-            tokio::time::sleep(pause(&link, attempt)).await;
-            attempt += 1;
+            let pause = rand::rng().random_range(Duration::ZERO..=bound(&link, attempt));
+            attempt = attempt.saturating_add(1);
             id += 1;
-            let opening = reopen(&link, &source, id);
+            let opening = async {
+                tokio::time::sleep(pause).await;
+                reopen(&link, &source, id).await
+            };
             let opened = tokio::select! {
                 opened = opening => opened,
                 () = link.phase_closed() => return,
@@ -53,6 +61,15 @@ pub(crate) async fn supervise(link: Arc<Link>, source: Source, first: Arc<Sessio
     }
 }
 
+/// Without a supervisor there is no connection: a runtime that ends closes it.
+struct End(Arc<Link>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        step(&self.0, Phase::Closed);
+    }
+}
+
 /// Goes on to the next phase, unless the connection was closed meanwhile.
 fn step(link: &Link, next: Phase) -> bool {
     let open = link.phase.send_if_modified(|phase| {
@@ -71,12 +88,11 @@ async fn reopen(link: &Link, source: &Source, id: u64) -> Result<Arc<Session>, T
     Session::open(id, &target, &link.options, &link.inbox, &link.counters).await
 }
 
-/// The pause before an attempt: from nothing to a bound that doubles each time, chosen at random so that
-/// those who lost the server together don't come back together.
-fn pause(link: &Link, attempt: u32) -> Duration {
+/// The longest pause before an attempt: it doubles with each. The pause itself is chosen at random from
+/// nothing to that, so that those who lost the server together don't come back together.
+fn bound(link: &Link, attempt: u32) -> Duration {
     let (min, max) = (link.options.reconnect_min, link.options.reconnect_max);
-    let bound = min.saturating_mul(1_u32.checked_shl(attempt).unwrap_or(u32::MAX)).min(max);
-    rand::rng().random_range(Duration::ZERO..=bound)
+    min.saturating_mul(1_u32.checked_shl(attempt).unwrap_or(u32::MAX)).min(max)
 }
 
 impl Link {

@@ -2,6 +2,7 @@
 
 pub(crate) mod examples;
 mod nats_server;
+mod rabbitmq;
 mod suites;
 
 use crate::run::{Failure, Workspace};
@@ -11,6 +12,7 @@ type Step = fn(&Workspace) -> Result<(), Failure>;
 /// The steps in order, a file each. What brings a broker that tests need goes before the suites.
 const STEPS: &[(&str, Step)] = &[
     ("nats-server: bring the one that tests start", nats_server::bring),
+    ("rabbitmq: bring the one that tests start", rabbitmq::bring),
     ("examples: run each, compare what it prints", examples::run_all),
     ("suites: unit, property, conformance and documentation tests", suites::run_all),
 ];

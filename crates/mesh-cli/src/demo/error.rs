@@ -2,6 +2,10 @@ use std::io;
 use std::path::PathBuf;
 
 use mesh_core::manifest::{MAX_FILE_BYTES, Problems};
+use mesh_core::port::Drift;
+use mesh_transport_nats::TargetError;
+
+use super::ground::Mistakes;
 
 /// Why the demo could not be raised at all, or showed nothing.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +18,21 @@ pub(crate) enum DemoError {
     NothingToBreak { flow: &'static str, why: &'static str },
     #[error("nothing was tried: this mesh has no event and no call that could be")]
     NothingTried,
+    #[error("{0}\nhint: or name a server of your own with --credentials")]
+    NoServer(String),
+    #[error("the nats-server: {0}")]
+    Server(Box<dyn std::error::Error + Send + Sync>),
+    #[error("{0}")]
+    Credentials(#[from] Mistakes),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error("no credential for {0}")]
+    NoCredential(String),
+    #[error(
+        "what {address} holds differs from what follows from the files, and was left as it is:{}",
+        listed(drift)
+    )]
+    Drift { address: String, drift: Vec<Drift> },
     #[error(transparent)]
     Subject(#[from] mesh_core::subject::SubjectError),
     #[error(transparent)]
@@ -28,6 +47,14 @@ pub(crate) enum DemoError {
     Build(#[from] mesh_sdk::BuildError),
     #[error("can't write the story: {0}")]
     Write(#[from] io::Error),
+}
+
+/// A line for each difference.
+fn listed(drift: &[Drift]) -> String {
+    let line = |Drift { object, field, expected, found, .. }: &Drift| {
+        format!("\n  {object}: {field} should be {expected}, and is {found}")
+    };
+    drift.iter().map(line).collect()
 }
 
 /// Why a file has no text to be parsed.

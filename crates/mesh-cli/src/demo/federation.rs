@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use mesh_clock::SystemClock;
 use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Now, Outcome, PrefixDeny};
-use mesh_core::identity::Principal;
 use mesh_core::json::RawJson;
 use mesh_core::manifest::ToolRef;
 use mesh_core::message::Message;
@@ -13,19 +11,24 @@ use mesh_core::mx::{
     Address, AnswerRoute, DEFAULT_MAX_BYTES, EdgeCode, Envelope, Fault, LegacyRequest, MailboxKind,
     MsgType, MxPath, Party, Profile, Shard, Stamp, decode,
 };
-use mesh_core::name::{InstanceName, RealmName};
+use mesh_core::name::RealmName;
 use mesh_core::port::{Connection, PublishOptions, SubscribeOptions, Subscription};
 use mesh_sdk::{Broker, RequestError};
-use mesh_transport_mem::InMemoryExactBroker;
 use serde_json::value::RawValue;
 
 use super::flow::{FlowName, Step};
 use super::journal::PATIENCE;
 use super::raise::{Ask, Echo, Raised};
-use super::story::{answered, who};
+use super::story::answered;
 
-/// The realm that sends.
+/// The realm of this mesh, and the realm that sends.
+pub(super) const REALMS: [&str; 2] = [HOME, PEER];
+const HOME: &str = "home.example";
 const PEER: &str = "peer.example";
+/// What their gateways are called on the backbone.
+pub(super) const GATEWAYS: [&str; 2] = ["home", "peer"];
+/// Through which mailboxes they speak.
+pub(super) const KINDS: [MailboxKind; 2] = [MailboxKind::Legacy, MailboxKind::Mx(Shard(0))];
 /// A realm that has nothing to do with it.
 const THIRD: &str = "third.example";
 /// What is refused at the edge, whatever the tools are: provisioning is the controller's.
@@ -50,7 +53,7 @@ async fn run(raised: &Raised, profile: Profile, flow: FlowName) -> Vec<Step> {
         return Vec::new();
     };
     let expected = [
-        answered(&tool.to_string(), &who(broker.principal())),
+        answered(&tool.to_string(), raised.told(broker.principal()).as_deref()),
         dropped("replay"),
         dropped("relay"),
         refused(&EdgeCode::PolicyDenied),
@@ -61,8 +64,7 @@ async fn run(raised: &Raised, profile: Profile, flow: FlowName) -> Vec<Step> {
         format!("{PEER} wants the answer sent to {THIRD}, though only who asks is answered"),
         format!("{PEER} asks for {}.{CLOSED}, which is closed to realms", tool.module),
     ];
-    let ask = Ask { flow };
-    let found = match exchange(&tool, broker, profile, ask, raised.broken == Some(flow)).await {
+    let found = match exchange(raised, &tool, broker, profile, flow).await {
         Ok(found) => found,
         Err(error) => vec![error.to_string(); expected.len()],
     };
@@ -82,14 +84,15 @@ fn refused(code: &impl ToString) -> String {
 }
 
 async fn exchange(
+    raised: &Raised,
     tool: &ToolRef,
     broker: &Broker,
     profile: Profile,
-    ask: Ask,
-    broken: bool,
+    flow: FlowName,
 ) -> Result<Vec<String>, Failure> {
-    let closed = if broken { tool.tool.as_str() } else { CLOSED };
-    let mut edge = Edge::new(tool, broker, profile, ask, closed).await?;
+    let closed = if raised.broken == Some(flow) { tool.tool.as_str() } else { CLOSED };
+    let backbone = raised.ground.backbone().await?;
+    let mut edge = Edge::new(tool, broker, profile, Ask { flow }, closed, backbone).await?;
     let (good, denied) = (tool.tool.as_str(), CLOSED);
     let home = edge.peer.as_str().to_owned();
     Ok(vec![
@@ -122,16 +125,12 @@ impl<'b> Edge<'b> {
         profile: Profile,
         ask: Ask,
         closed: &str,
+        (ours, theirs): (Connection, Connection),
     ) -> Result<Self, Failure> {
-        let (realm, peer) = (RealmName::new("home.example")?, RealmName::new(PEER)?);
+        let (realm, peer) = (RealmName::new(HOME)?, RealmName::new(PEER)?);
         let mut guards = EdgeGuards::new(realm.clone(), HashSecret::new(*b"a demo's secret."));
         guards.policy =
             Some(Arc::new(PrefixDeny::new([format!("{}.accepts.{closed}", tool.module)])));
-        let backbone = InMemoryExactBroker::new(Arc::new(SystemClock::new()));
-        let gateway = |name: &str| -> Result<Connection, Failure> {
-            Ok(backbone.connect(Principal::Gateway { name: InstanceName::new(name)? }))
-        };
-        let (ours, theirs) = (gateway("home")?, gateway("peer")?);
         let mailbox = listen(&ours, &realm, profile).await?;
         let answers = listen(&theirs, &peer, profile).await?;
         let chain = GuardChain::standard(guards).build();
@@ -214,7 +213,7 @@ impl<'b> Edge<'b> {
         Ok(match answer.outcome {
             Ok(body) => {
                 let echo: Echo = body.to()?;
-                answered(&echo.tool, echo.caller.as_deref().unwrap_or("nobody"))
+                answered(&echo.tool, echo.caller.as_deref())
             }
             Err(fault) => refused(&fault.code),
         })
@@ -223,8 +222,8 @@ impl<'b> Edge<'b> {
 
 fn mailbox(profile: Profile) -> MailboxKind {
     match profile {
-        Profile::Legacy => MailboxKind::Legacy,
-        Profile::MxEnv1 => MailboxKind::Mx(Shard::default()),
+        Profile::Legacy => KINDS[0],
+        Profile::MxEnv1 => KINDS[1],
     }
 }
 

@@ -31,6 +31,11 @@ pub(crate) struct Journal {
 /// that came out otherwise.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Between two looks at something that comes without a word.
+pub(crate) async fn pause() {
+    tokio::time::sleep(Duration::from_millis(2)).await;
+}
+
 impl Journal {
     pub(crate) fn write(&self, handling: Handling) {
         self.entries.lock().push(handling);

@@ -85,12 +85,18 @@ fn on_disk(path: &Path) -> Reading {
 
 /// A file's text, no longer than one that is parsed.
 fn text(path: &Path) -> Result<String, Unread> {
-    let mut bytes = Vec::new();
-    let most = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let bytes = bytes(path, MAX_FILE_BYTES)?;
     if bytes.len() > MAX_FILE_BYTES {
         return Err(Unread::TooLarge);
     }
     String::from_utf8(bytes)
         .map_err(|error| Unread::NotUtf8 { offset: error.utf8_error().valid_up_to() })
+}
+
+/// What a file holds; of one that is longer than `most` only so much that it shows.
+pub(super) fn bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

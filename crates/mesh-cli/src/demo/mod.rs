@@ -1,8 +1,9 @@
-//! `mesh demo`: a whole mesh in the process, and what it must do computed from its files.
+//! `mesh demo`: a whole mesh, its modules in this process, and what it must do computed from its files.
 
 mod error;
 mod federation;
 mod flow;
+mod ground;
 mod journal;
 mod load;
 mod raise;
@@ -17,6 +18,7 @@ use std::path::Path;
 
 pub(crate) use error::DemoError;
 pub(crate) use flow::FlowName;
+pub(crate) use ground::Place;
 
 /// Raises the mesh, runs every flow, tells the story; answers whether all came out as computed.
 ///
@@ -24,12 +26,14 @@ pub(crate) use flow::FlowName;
 /// has been shown nothing.
 pub(crate) async fn run(
     file: Option<&Path>,
+    place: &Place,
     broken: Option<FlowName>,
     out: &mut (impl Write + Send),
 ) -> Result<bool, DemoError> {
     let mesh = load::mesh(file)?;
-    story::opening(out, &mesh)?;
-    let raised = raise::raise(mesh, broken).await?;
+    let ground = ground::lay(place, &mesh, broken).await?;
+    story::opening(out, &mesh, &*ground)?;
+    let raised = raise::raise(mesh, ground, broken).await?;
     let mut results = Vec::new();
     for name in FlowName::ALL {
         tracing::debug!(flow = name.word(), "begins");
@@ -38,8 +42,8 @@ pub(crate) async fn run(
         story::flow(out, &result)?;
         results.push(result);
     }
-    let closed = raised.close().await;
-    story::summary(out, &results, &closed)?;
+    let (closed, left) = raised.close().await;
+    story::summary(out, &results, &closed, left.as_deref())?;
     if !results.iter().all(flow::FlowResult::is_as_expected) {
         return Ok(false);
     }

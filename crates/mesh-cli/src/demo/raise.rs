@@ -1,5 +1,5 @@
-//! Raising a mesh: a broker that holds its topology, and each module connected as itself with the
-//! rights that follow from its manifest.
+//! Raising a mesh on its ground: each module connected as itself, with handlers that do what the demo
+//! wants of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,12 @@ use mesh_core::identity::Instance;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{EventPattern, Mesh, ModuleManifest};
 use mesh_core::name::PersonName;
-use mesh_core::permissions::Permissions;
-use mesh_core::port::Connection;
 use mesh_core::tool::ToolFailure;
 use mesh_core::topology::Topology;
 use mesh_sdk::{Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
-use mesh_transport_mem::InMemoryMesh;
 use serde::{Deserialize, Serialize};
 
+use super::ground::Ground;
 use super::journal::{Handling, Journal};
 use super::story::who;
 use super::{DemoError, FlowName};
@@ -26,7 +24,7 @@ pub(crate) struct Raised {
     pub(crate) mesh: Mesh,
     pub(crate) broken: Option<FlowName>,
     pub(crate) topology: Topology,
-    pub(crate) controller: Connection,
+    pub(crate) ground: Box<dyn Ground>,
     pub(crate) modules: BTreeMap<Instance, Broker>,
     pub(crate) people: BTreeMap<PersonName, Broker>,
     pub(crate) journal: Arc<Journal>,
@@ -50,7 +48,7 @@ pub(crate) struct Ask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Echo {
     pub(crate) tool: String,
-    /// As a reader knows them.
+    /// As a reader knows them, where the broker proves it.
     pub(crate) caller: Option<String>,
 }
 
@@ -61,16 +59,19 @@ pub(crate) const FAILURE: &str = "the demo asked for a failure";
 const RETRY: RetryPolicy =
     RetryPolicy { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
 
-pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised, DemoError> {
-    let memory = InMemoryMesh::raise(mesh).await?;
+pub(crate) async fn raise(
+    mesh: Mesh,
+    ground: Box<dyn Ground>,
+    broken: Option<FlowName>,
+) -> Result<Raised, DemoError> {
     let journal = Arc::new(Journal::default());
     let mut modules = BTreeMap::new();
-    for instance in memory.mesh().instances() {
-        let Some(assigned) = memory.mesh().module(&instance.module) else {
+    for instance in mesh.instances() {
+        let Some(assigned) = mesh.module(&instance.module) else {
             continue;
         };
         let (node, module) = (instance.node.clone(), instance.module.clone());
-        let connection = connect(&memory, &Principal::Module { node, module }, broken)?;
+        let connection = ground.connect(&Principal::Module { node, module }).await?;
         let manifest = &assigned.manifest;
         let module = Broker::builder(connection).manifest(manifest).retry(RETRY).build()?;
         subscribe(&module, &instance, manifest, broken, &journal).await?;
@@ -78,32 +79,11 @@ pub(crate) async fn raise(mesh: Mesh, broken: Option<FlowName>) -> Result<Raised
         modules.insert(instance, module);
     }
     let mut people = BTreeMap::new();
-    for (name, _) in memory.mesh().people() {
-        let connection = connect(&memory, &Principal::Person { name: name.clone() }, broken)?;
+    for (name, _) in mesh.people() {
+        let connection = ground.connect(&Principal::Person { name: name.clone() }).await?;
         people.insert(name.clone(), Broker::builder(connection).build()?);
     }
-    Ok(Raised {
-        mesh: memory.mesh().clone(),
-        broken,
-        topology: memory.mesh().topology()?,
-        controller: memory.controller().clone(),
-        modules,
-        people,
-        journal,
-    })
-}
-
-/// With the rights that follow from the files, and too many where that is to be seen.
-fn connect(
-    memory: &InMemoryMesh,
-    principal: &Principal,
-    broken: Option<FlowName>,
-) -> Result<Connection, DemoError> {
-    let connection = memory.connect(principal.clone())?;
-    if broken == Some(FlowName::Refused) {
-        memory.broker().set_permissions(principal, &Permissions::everything());
-    }
-    Ok(connection)
+    Ok(Raised { topology: mesh.topology()?, mesh, broken, ground, modules, people, journal })
 }
 
 async fn subscribe(
@@ -178,8 +158,14 @@ async fn serve(
 }
 
 impl Raised {
-    /// Leaves in good order: modules and people first, the controller last.
-    pub(crate) async fn close(&self) -> Closed {
+    /// Whom a tool is told that calls it.
+    pub(crate) fn told(&self, caller: &Principal) -> Option<String> {
+        self.ground.proves_callers().then(|| who(caller))
+    }
+
+    /// Leaves in good order, modules and people first, the controller last; and what is left on the
+    /// broker.
+    pub(crate) async fn close(self) -> (Closed, Option<String>) {
         let timeout = Duration::from_secs(2);
         let mut total = Closed::default();
         for broker in self.modules.values().chain(self.people.values()) {
@@ -189,7 +175,7 @@ impl Raised {
             total.lost += closed.lost;
             total.overdue |= closed.overdue;
         }
-        self.controller.transport().close(timeout).await;
-        total
+        self.ground.controller().transport().close(timeout).await;
+        (total, self.ground.end().await)
     }
 }

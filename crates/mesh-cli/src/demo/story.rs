@@ -7,20 +7,21 @@ use mesh_core::manifest::{Access, Mesh};
 use mesh_sdk::Closed;
 
 use super::flow::{FlowResult, Step};
+use super::ground::Ground;
 
 /// The columns of a line, where its words allow it.
 const WIDTH: usize = 112;
 /// The most steps of a flow that are printed, not counting those that came out otherwise.
 const MOST_STEPS: usize = 12;
 
-pub(crate) fn opening(out: &mut impl Write, mesh: &Mesh) -> io::Result<()> {
+pub(crate) fn opening(out: &mut impl Write, mesh: &Mesh, ground: &dyn Ground) -> io::Result<()> {
     let running = mesh.modules().filter(|module| !module.nodes.is_empty()).count();
-    writeln!(
-        out,
-        "A mesh of {} and {} in this process, on memory.",
-        count(mesh.nodes().len(), "node"),
-        count(running, "module"),
-    )?;
+    let (nodes, modules) = (count(mesh.nodes().len(), "node"), count(running, "module"));
+    let place = ground.place();
+    wrapped(out, 0, 0, &format!("A mesh of {nodes} and {modules} in this process, {place}."))?;
+    if let Some(about) = ground.about() {
+        wrapped(out, 0, 0, about)?;
+    }
     for module in mesh.modules() {
         let nodes: Vec<&str> = module.nodes.iter().map(|node| node.as_str()).collect();
         let place = match nodes.is_empty() {
@@ -52,7 +53,7 @@ pub(crate) fn flow(out: &mut impl Write, result: &FlowResult) -> io::Result<()> 
     writeln!(out, "\n{mark}  {}", result.name.title())?;
     match result.missing {
         Some(missing) => wrapped(out, 4, 0, &format!("Not tried: {missing}."))?,
-        None => wrapped(out, 4, 0, result.name.about())?,
+        None => wrapped(out, 4, 0, &result.about)?,
     }
     let otherwise = result.steps.iter().filter(|step| !step.is_as_expected()).count();
     let mut room = MOST_STEPS.saturating_sub(otherwise);
@@ -83,6 +84,7 @@ pub(crate) fn summary(
     out: &mut impl Write,
     results: &[FlowResult],
     closed: &Closed,
+    left: Option<&str>,
 ) -> io::Result<()> {
     let (none, some): (Vec<_>, Vec<_>) = results.iter().partition(|flow| flow.steps.is_empty());
     let (good, bad): (Vec<_>, Vec<_>) = some.into_iter().partition(|flow| flow.is_as_expected());
@@ -104,6 +106,9 @@ pub(crate) fn summary(
             writeln!(out, "Everybody has left; {counts}.")?;
         }
     }
+    if let Some(left) = left {
+        wrapped(out, 0, 0, left)?;
+    }
     if !bad.is_empty() {
         let names: Vec<&str> = bad.iter().map(|flow| flow.name.word()).collect();
         writeln!(out, "Came out otherwise: {}.", names.join(", "))?;
@@ -122,8 +127,12 @@ pub(crate) fn who(principal: &Principal) -> String {
     }
 }
 
-pub(crate) fn answered(tool: &str, caller: &str) -> String {
-    format!("answered by {tool} (caller: {caller})")
+/// By which tool, and who called as far as it was told.
+pub(crate) fn answered(tool: &str, caller: Option<&str>) -> String {
+    match caller {
+        Some(caller) => format!("answered by {tool} (caller: {caller})"),
+        None => format!("answered by {tool} (caller not proven)"),
+    }
 }
 
 /// Each in turn, with commas between them.
@@ -132,7 +141,7 @@ pub(crate) fn list(items: impl IntoIterator<Item = impl ToString>) -> String {
     items.join(", ")
 }
 
-fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 

@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod files;
+#[cfg(unix)]
+mod given;
+#[cfg(unix)]
+mod nats;
 mod output;
 mod readme;
 

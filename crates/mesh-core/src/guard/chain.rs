@@ -6,6 +6,7 @@ use super::{
     ChainBuilder, ChainCounters, Decision, EdgeGuards, Finding, Guard, GuardCounters, Inbound,
     Mode, Now, Outcome, Reservation, Step, Trace, Verdict,
 };
+use crate::mx::DecodeError;
 
 /// The guards of a gateway, in the order of protocol §8. `Send + Sync`: one chain serves any
 /// number of tasks at once.
@@ -36,6 +37,7 @@ use super::{
 pub struct GuardChain {
     links: Box<[Link]>,
     checked: AtomicU64,
+    undecodable: AtomicU64,
 }
 
 /// A guard in its place.
@@ -46,6 +48,9 @@ struct Link {
     refused: AtomicU64,
     shadow_refused: AtomicU64,
 }
+
+/// What a decision names as its guard where an arrival is no envelope.
+const DECODE: &str = "decode";
 
 /// What is to be undone if the message gets no further. Inline for four guards that reserve.
 type Held = SmallVec<[(usize, Reservation); 4]>;
@@ -73,6 +78,7 @@ impl GuardChain {
                 })
                 .collect(),
             checked: AtomicU64::new(0),
+            undecodable: AtomicU64::new(0),
         }
     }
 
@@ -89,6 +95,15 @@ impl GuardChain {
             steps.push(Step { guard: link.guard.name(), mode: link.mode, finding: finding() });
         });
         Decision { outcome, trace: Some(Trace(steps)) }
+    }
+
+    /// Counts an arrival that is no envelope, and decides about it: decoding is the first guard of
+    /// protocol §8, before any that needs an [`Inbound`]. It is dropped, since nobody is known who could
+    /// be answered; the reason is the error's, which holds no text from outside.
+    pub fn undecodable(&self, error: &DecodeError) -> Decision {
+        self.undecodable.fetch_add(1, Ordering::Relaxed);
+        let reason = error.to_string().into();
+        Decision { outcome: Outcome::Drop { guard: DECODE, reason }, trace: None }
     }
 
     /// Frees what the guards no longer need, and tells how many entries that were. Call it from a
@@ -128,7 +143,8 @@ impl GuardChain {
                 counters
             })
             .collect();
-        ChainCounters { checked, guards }
+        let undecodable = self.undecodable.load(Ordering::Relaxed);
+        ChainCounters { checked, undecodable, guards }
     }
 
     fn run(

@@ -6,6 +6,9 @@ use super::{Mode, Stage};
 pub struct ChainCounters {
     /// Messages that came to the chain.
     pub checked: u64,
+    /// Arrivals that were no envelope, so that no guard saw them
+    /// ([`GuardChain::undecodable`](super::GuardChain::undecodable)). Not among those checked.
+    pub undecodable: u64,
     /// Each guard's counts, in the order of the chain.
     pub guards: Vec<GuardCounters>,
 }

@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 
-use super::key::{Child, FEW, Key};
+use super::key::{Child, FEW, Key, Mixer};
 use super::symbol::is_token;
 
 /// All edges of the trie: a hash table of groups, each as large as the piece of memory that a
@@ -16,6 +16,7 @@ pub(super) struct Edges {
     /// How many of the groups are some hash's home; those behind them take what overflows.
     homes: u32,
     len: usize,
+    mixer: Mixer,
 }
 
 /// Edges side by side from the front. If it is full, some that belong here may be in the next.
@@ -70,17 +71,21 @@ pub(super) struct Asked {
 }
 
 impl Edges {
-    pub(super) fn new() -> Self {
-        Self::with_homes(1)
+    pub(super) fn new(mixer: Mixer) -> Self {
+        Self::with_homes(mixer, 1)
     }
 
-    fn with_homes(homes: u32) -> Self {
-        Self { groups: vec![Group::EMPTY; homes as usize + 1], homes, len: 0 }
+    fn with_homes(mixer: Mixer, homes: u32) -> Self {
+        Self { groups: vec![Group::EMPTY; homes as usize + 1], homes, len: 0, mixer }
+    }
+
+    pub(super) fn mixer(&self) -> Mixer {
+        self.mixer
     }
 
     #[inline]
     fn home(&self, key: Key) -> u32 {
-        ((u64::from(key.hash()) * u64::from(self.homes)) >> 32) as u32
+        ((u64::from(key.hash(self.mixer)) * u64::from(self.homes)) >> 32) as u32
     }
 
     /// Begins to look for an edge.
@@ -115,7 +120,7 @@ impl Edges {
 
     pub(super) fn add(&mut self, key: Key, child: Child) {
         if self.len * 2 >= self.homes as usize * USUAL {
-            let mut larger = Self::with_homes(self.homes + self.homes / 3 + 1);
+            let mut larger = Self::with_homes(self.mixer, self.homes + self.homes / 3 + 1);
             for (key, child) in self.groups.iter().flat_map(Group::edges) {
                 larger.put(key, child);
             }

@@ -1,4 +1,4 @@
-use super::symbol::{END, STAR, Step, TAIL, is_token};
+use super::symbol::{END, STAR, Step, TAIL, is_token, spread};
 
 /// The node that every path begins at.
 pub(super) const ROOT: u32 = 0;
@@ -48,18 +48,30 @@ impl Key {
     /// The same for all edges of a node, but those under many tokens: so that one piece of memory
     /// holds them.
     #[inline]
-    pub(super) fn hash(self) -> u32 {
+    pub(super) fn hash(self, mixer: Mixer) -> u32 {
         let symbol = if self.parent & SPREAD == 0 { 0 } else { self.symbol };
-        mix(u64::from(self.parent) << 32 | u64::from(symbol))
+        mixer.mix(u64::from(self.parent) << 32 | u64::from(symbol))
     }
 }
 
-#[inline]
-fn mix(key: u64) -> u32 {
-    // 2⁶⁴ divided by the golden ratio.
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let product = u128::from(key ^ FACTOR) * u128::from(FACTOR);
-    (((product >> 64) as u64 ^ product as u64) >> 32) as u32
+/// Mixes keys by a seed: who may add filters numbers nodes as they like, too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mixer {
+    mask: u64,
+    factor: u64,
+}
+
+impl Mixer {
+    pub(super) fn seeded(seed: u64) -> Self {
+        // Bits at both ends: a factor without them would lose some of the key's.
+        Self { mask: spread(seed, 0), factor: spread(seed, 1) | 1 << 63 | 1 }
+    }
+
+    #[inline]
+    fn mix(self, key: u64) -> u32 {
+        let product = u128::from(key ^ self.mask) * u128::from(self.factor);
+        (((product >> 64) as u64 ^ product as u64) >> 32) as u32
+    }
 }
 
 /// What an edge leads to, in one word: a node and what it has children under, or a record and what

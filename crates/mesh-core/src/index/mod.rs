@@ -36,7 +36,7 @@ mod tests;
 pub use records::EntryId;
 
 use edges::Edges;
-use key::{Child, Key, ROOT};
+use key::{Child, Key, Mixer, ROOT};
 use records::{NONE, Records};
 use symbol::Hashes;
 use texts::Texts;
@@ -49,7 +49,8 @@ use tokens::Tokens;
 /// - What a removal frees is used again by later additions, and an index that becomes empty gives
 ///   its memory back.
 /// - Filters made to collide in its hashes slow a match down, at worst to a scan of them, and never
-///   change its answer: it compares the texts of tokens.
+///   change its answer: it compares the texts of tokens. Nobody can make such who does not know the
+///   [seed](Self::seeded).
 ///
 /// How it works: a filter with a wildcard is a path of symbols (one for each token, one for each
 /// wildcard, one for the end) through a trie whose edges all live in one hash table. The
@@ -95,17 +96,25 @@ impl Node {
 pub struct IndexFull;
 
 impl<T> FilterIndex<T> {
-    /// An empty index.
+    /// An empty index that does the same in every run. Strangers who may choose its filters could choose
+    /// such as collide: [`seeded`](Self::seeded) is for theirs.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_hashes(Hashes::new())
+        Self::seeded(0)
     }
 
-    fn with_hashes(hashes: Hashes) -> Self {
+    /// An empty index whose hashes follow from `seed`: 64 random bits, made anew with each index, that
+    /// nobody who chooses filters knows.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
+        Self::with_hashes(Hashes::seeded(seed), Mixer::seeded(seed))
+    }
+
+    fn with_hashes(hashes: Hashes, mixer: Mixer) -> Self {
         Self {
             records: Records::new(),
             texts: Texts::new(),
-            edges: Edges::new(),
+            edges: Edges::new(mixer),
             nodes: vec![Node::root()],
             vacant_node: NONE,
             root: Child::node(ROOT),

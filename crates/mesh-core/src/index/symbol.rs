@@ -1,6 +1,7 @@
-use std::hash::Hasher;
+use std::hash::Hasher as _;
 
-use rustc_hash::FxHasher;
+use foldhash::SharedSeed;
+use foldhash::fast::FoldHasher;
 
 /// `*`.
 pub(super) const STAR: u32 = 0;
@@ -46,28 +47,39 @@ pub(super) fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&byte| byte == b'.')
 }
 
-/// Hashes texts, and badly where a test narrows it.
-#[derive(Debug, Clone, Copy)]
+/// Hashes texts by a seed, and badly where a test narrows it.
+#[derive(Debug, Clone)]
 pub(super) struct Hashes {
+    start: u64,
+    shared: SharedSeed,
     mask: u32,
 }
 
 impl Hashes {
-    pub(super) fn new() -> Self {
-        Self { mask: u32::MAX }
+    pub(super) fn seeded(seed: u64) -> Self {
+        Self { start: spread(seed, 2), shared: SharedSeed::from_u64(seed), mask: u32::MAX }
     }
 
     #[cfg(test)]
     pub(super) fn narrowed(mask: u32) -> Self {
-        Self { mask }
+        Self { mask, ..Self::seeded(0) }
     }
 
     /// Not more than 31 bits, and no special symbol.
     #[inline]
-    pub(super) fn of(self, text: &[u8]) -> u32 {
-        let mut hasher = FxHasher::default();
+    pub(super) fn of(&self, text: &[u8]) -> u32 {
+        let mut hasher = FoldHasher::with_seed(self.start, &self.shared);
         hasher.write(text);
         let hash = hasher.finish();
         ((hash ^ (hash >> 32)) as u32 & self.mask & (u32::MAX >> 1)).max(FIRST)
     }
+}
+
+/// The number of this place in what follows from a seed (SplitMix64).
+pub(super) fn spread(seed: u64, place: u64) -> u64 {
+    // 2⁶⁴ divided by the golden ratio.
+    let mut z = seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

@@ -198,6 +198,46 @@ fn assert_short(edges: &Edges, n: usize) {
 }
 
 #[test]
+fn tokens_made_to_collide_under_one_seed_do_not_under_another() {
+    let tokens: Vec<String> = (0..300_000).map(|n| format!("t{n}")).collect();
+    let colliding = |seed, tokens: &[String]| {
+        let hashes = Hashes::seeded(seed);
+        let mut by_hash = std::collections::HashMap::<u32, Vec<String>>::new();
+        for token in tokens {
+            by_hash.entry(hashes.of(token.as_bytes())).or_default().push(token.clone());
+        }
+        by_hash.into_values().filter(|same| same.len() > 1).collect::<Vec<_>>()
+    };
+    let groups = colliding(0, &tokens);
+    assert!(groups.len() >= 5, "some twenty of so many collide by chance: {}", groups.len());
+    let still = groups.iter().filter(|group| !colliding(1, group).is_empty()).count();
+    assert_eq!(still, 0, "of {}", groups.len());
+}
+
+#[test]
+fn edges_made_to_crowd_one_place_under_one_seed_do_not_under_another() {
+    let home = |seed, key: Key| key.hash(Mixer::seeded(seed)) >> 20;
+    let keys = (0..1 << 20).map(|parent| Key { parent, symbol: 7 });
+    let crowd: Vec<_> = keys.filter(|&key| home(0, key) == 0).collect();
+    assert!(crowd.len() > 100, "{}", crowd.len());
+    let homes: std::collections::HashSet<_> = crowd.iter().map(|&key| home(1, key)).collect();
+    assert!(homes.len() > crowd.len() / 2, "{} of {}", homes.len(), crowd.len());
+}
+
+#[test]
+fn an_index_finds_the_same_whatever_its_seed() {
+    for seed in [0, 1, u64::MAX] {
+        let mut index = FilterIndex::seeded(seed);
+        for text in ["a.*", "a.b", "*.b", "a.>", "c.>"] {
+            index.add(&filter(text), text).unwrap();
+        }
+        let mut found = index.matches(&subject("a.b"));
+        found.sort_unstable();
+        assert_eq!(found, [&"*.b", &"a.*", &"a.>", &"a.b"], "{seed}");
+    }
+}
+
+#[test]
 fn an_emptied_index_gives_its_memory_back() {
     let mut index = FilterIndex::new();
     let ids: Vec<EntryId> = (0..1_000)
@@ -222,18 +262,21 @@ fn words(alphabet: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(alphabet), 1..=5).prop_map(|words| words.join("."))
 }
 
+/// A token that is held apart, since it is long.
+const LONG: &str = "longer-than-a-token-usually-is";
+
 fn step() -> impl Strategy<Value = Step> {
-    let filters = (words(&["a", "b", "*", "longer-than-8"]), any::<bool>());
+    let filters = (words(&["a", "b", "*", "longer-than-8", LONG]), any::<bool>());
     prop_oneof![
         3 => filters.prop_map(|(text, tail)| Step::Add(if tail { format!("{text}.>") } else { text })),
         2 => any::<prop::sample::Index>().prop_map(Step::Remove),
-        2 => words(&["a", "b", "c", "longer-than-8"]).prop_map(Step::Match),
+        2 => words(&["a", "b", "c", "longer-than-8", LONG]).prop_map(Step::Match),
     ]
 }
 
 /// Runs the steps beside a plain list. `mask` narrows the hashes, so that they collide.
 fn run(steps: &[Step], mask: u32) {
-    let mut index = FilterIndex::with_hashes(Hashes::narrowed(mask));
+    let mut index = FilterIndex::with_hashes(Hashes::narrowed(mask), Mixer::seeded(0));
     let mut model: Vec<(Filter, u32, EntryId)> = Vec::new();
     for (at, step) in (0..).zip(steps) {
         match step {

@@ -77,8 +77,8 @@ impl Tokens {
         Self { tokens: Vec::new(), vacant: NONE, hashes }
     }
 
-    pub(super) fn hashes(&self) -> Hashes {
-        self.hashes
+    pub(super) fn hashes(&self) -> &Hashes {
+        &self.hashes
     }
 
     /// The most that were there at once.

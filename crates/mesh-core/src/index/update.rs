@@ -38,7 +38,7 @@ impl<T> FilterIndex<T> {
     pub fn remove(&mut self, id: EntryId) -> Option<T> {
         let (value, record) = self.records.remove_value(&id)?;
         if self.is_empty() {
-            *self = Self::with_hashes(self.tokens.hashes());
+            *self = Self::with_hashes(self.tokens.hashes().clone(), self.edges.mixer());
         } else if self.records.at(record).values.is_empty() {
             self.texts.remove(self.records.at(record).text);
             if self.records.key(record).parent == EXACT {

@@ -176,32 +176,21 @@ impl Permissions {
         }
     }
 
-    /// The controller: both its users of the split layout together, for brokers in the process.
+    /// The controller: both its users of the split layout together, for brokers in the process and a
+    /// server with one account.
     #[must_use]
     pub fn of_controller() -> Self {
-        let fixed = |text: &str| Filter::from_checked(text.to_owned());
-        let mut publish: Vec<Filter> = [
-            "mesh.node.*.declare",
-            "mesh.build.request",
-            "mesh.events.dead",
-            "mesh.replay.>",
-            "mesh.tools.*.provision_grant",
-            "mesh.tools.*.provision_withdraw",
-            "_INBOX.host.*.controller.>",
-            "_INBOX.enrol.*.answer",
-            "_INBOX.controller.*.echo.>",
-        ]
-        .map(fixed)
-        .into();
-        publish.push(api_filter());
-        let mut subscribe = vec![
-            Rule::from(fixed("mesh.control.*.alive")),
-            Rule::from(fixed("_INBOX.controller.>")),
-            Rule {
-                filter: fixed("mesh.ask.*.*"),
-                group: Some(QueueGroup::of_consumer(&ConsumerName::fixed("controller"))),
-            },
-        ];
+        Self::of_controller_bus().and(Self::of_controller_edge())
+    }
+
+    /// The controller's user beside the streams, `controller` in the account BUS: it declares, orders
+    /// builds, keeps dead letters and sends them back, and alone has the server's API.
+    #[must_use]
+    pub fn of_controller_bus() -> Self {
+        let mut publish =
+            ["mesh.node.*.declare", "mesh.build.request", "mesh.events.dead"].map(fixed).to_vec();
+        publish.extend([fixed("mesh.replay.>"), fixed(CONTROLLER_ECHO), api_filter()]);
+        let mut subscribe = vec![Rule::from(fixed("mesh.control.*.alive")), controller_inbox()];
         for stream in [StreamName::Control, StreamName::Advisories] {
             let name = ConsumerName::fixed("controller");
             let (delivery, acks) = consuming(ConsumerRef::new(stream, name), true);
@@ -210,6 +199,39 @@ impl Permissions {
         }
         Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) }
     }
+
+    /// The controller's user beside everybody else, `controller-edge` in the account EDGE: it answers
+    /// what nodes ask and who enrols, and calls providers. It has no stream and no API there, so what
+    /// it is made to answer reaches none.
+    #[must_use]
+    pub fn of_controller_edge() -> Self {
+        let publish = [
+            "mesh.tools.*.provision_grant",
+            "mesh.tools.*.provision_withdraw",
+            "_INBOX.host.*.controller.>",
+            "_INBOX.enrol.*.answer",
+            CONTROLLER_ECHO,
+        ];
+        let asks = Rule {
+            filter: fixed("mesh.ask.*.*"),
+            group: Some(QueueGroup::of_consumer(&ConsumerName::fixed("controller"))),
+        };
+        Self {
+            publish: Rules::allow(publish.map(fixed)),
+            subscribe: Rules::allow([asks, controller_inbox()]),
+        }
+    }
+}
+
+/// The controller's echoes, of each of its instances.
+const CONTROLLER_ECHO: &str = "_INBOX.controller.*.echo.>";
+
+fn controller_inbox() -> Rule {
+    fixed("_INBOX.controller.>").into()
+}
+
+fn fixed(text: &str) -> Filter {
+    Filter::from_checked(text.to_owned())
 }
 
 fn tool_filter(module: &ModuleName, tool: &ToolName) -> Result<Filter, SubjectError> {

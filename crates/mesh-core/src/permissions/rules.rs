@@ -85,7 +85,11 @@ impl Rules {
     }
 
     fn and(mut self, other: Self) -> Self {
-        self.allow.extend(other.allow);
+        for rule in other.allow {
+            if !self.allow.contains(&rule) {
+                self.allow.push(rule);
+            }
+        }
         self.deny.extend(other.deny);
         self
     }

@@ -104,6 +104,53 @@ fn nobody_but_the_controller_calls_provisioning() {
 }
 
 #[test]
+fn the_controllers_two_users_share_nothing_but_their_inbox() {
+    let (bus, edge) = (Permissions::of_controller_bus(), Permissions::of_controller_edge());
+    for (beside_streams, subjects) in [
+        (
+            true,
+            [
+                "mesh.node.n1.declare",
+                "mesh.build.request",
+                "mesh.events.dead",
+                "mesh.replay.n1_mail.vault.opened",
+                "$JS.API.STREAM.INFO.EVENTS",
+                "$JS.ACK.CONTROL.controller.1.2.3.4.5",
+                "$JS.ACK._.h4sh.ADVISORIES.controller.1.2.3.4.5.r",
+            ]
+            .as_slice(),
+        ),
+        (
+            false,
+            &[
+                "mesh.tools.db.provision_grant",
+                "mesh.tools.db.provision_withdraw",
+                "_INBOX.host.n1.controller.00",
+                "_INBOX.enrol.t1.answer",
+            ],
+        ),
+    ] {
+        for text in subjects {
+            assert_eq!(bus.publish.permits(&subject(text)), beside_streams, "{text}");
+            assert_eq!(edge.publish.permits(&subject(text)), !beside_streams, "{text}");
+            assert!(Permissions::of_controller().publish.permits(&subject(text)), "{text}");
+        }
+    }
+    let asks = (filter("mesh.ask.*.*"), group("controller"));
+    assert!(edge.subscribe.permits_filter(&asks.0, Some(&asks.1)));
+    assert!(!bus.subscribe.permits_filter(&asks.0, Some(&asks.1)));
+    assert!(!edge.subscribe.permits_filter(&filter("mesh.control.*.alive"), None));
+    for both in [&bus, &edge] {
+        assert!(both.subscribe.permits_filter(&filter("_INBOX.controller.c1.>"), None));
+        assert!(both.publish.permits(&subject("_INBOX.controller.c1.echo.00")));
+        assert!(!both.publish.permits(&subject("_INBOX.controller.c1.ack.00")));
+    }
+    let whole = Permissions::of_controller();
+    let inboxes = |rule: &&Rule| rule.filter.as_str() == "_INBOX.controller.>";
+    assert_eq!(whole.subscribe.allowed().iter().filter(inboxes).count(), 1);
+}
+
+#[test]
 fn an_enrolment_user_may_only_enrol() {
     let rules = Permissions::of_enrolment(&TokenId::new("t1").unwrap());
     assert!(rules.publish.permits(&subject("mesh.control.enrol")));

@@ -15,13 +15,22 @@ pub struct Connection {
     streams: Option<Arc<dyn Streams>>,
     requests: Option<Arc<dyn Requests>>,
     administration: Option<Arc<dyn Administration>>,
+    broker: Option<Arc<str>>,
 }
 
 impl Connection {
     /// A connection with the first port only.
     #[must_use]
     pub fn new(principal: Principal, clock: Arc<dyn Clock>, transport: Arc<dyn Transport>) -> Self {
-        Self { principal, clock, transport, streams: None, requests: None, administration: None }
+        Self {
+            principal,
+            clock,
+            transport,
+            streams: None,
+            requests: None,
+            administration: None,
+            broker: None,
+        }
     }
 
     /// The same with streams.
@@ -45,10 +54,24 @@ impl Connection {
         self
     }
 
+    /// The same with what the broker says that it is, such as `nats-server 2.15.1`.
+    #[must_use]
+    pub fn with_broker(mut self, broker: impl Into<Arc<str>>) -> Self {
+        self.broker = Some(broker.into());
+        self
+    }
+
     /// Who this connection is, from its credential.
     #[must_use]
     pub fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// What the broker said that it is when it was first reached, for people to read: a claim, and
+    /// nothing where the broker is in the process.
+    #[must_use]
+    pub fn broker(&self) -> Option<&str> {
+        self.broker.as_deref()
     }
 
     /// The clock that the transport goes by.

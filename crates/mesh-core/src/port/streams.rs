@@ -72,7 +72,8 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_nak_with_a_delay_waits`: not before the delay; other messages pass meanwhile.
     ///   \[`DelayedNak`, else `Unsupported`]
     /// - `consume_terminate_is_final`: never delivered again.
-    /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed. \[`ClaimTimeout`]
+    /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed. \[`ClaimTimeout`, else
+    ///   it stays with its holder, who is told no `ack_wait`]
     /// - `consume_late_acks_touch_nothing_else`: acknowledging a delivery whose claim has passed, and
     ///   that another was given since, settles that message or nothing. The other settles it as usual;
     ///   no other delivery is settled, nothing comes again that was, and nothing is a dead letter.

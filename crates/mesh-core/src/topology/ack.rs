@@ -116,6 +116,13 @@ impl AckPrefix {
         Subject::from_checked(format!("{ACK}{}1.{}.0.0.0", self.0, i64::MAX))
     }
 
+    /// Where a delivery is settled of which only the numbers are known: it was given to somebody who could
+    /// not read it. The first form, which the server takes whichever it writes.
+    #[must_use]
+    pub fn of_unread(&self, stream_sequence: u64, consumer_sequence: u64) -> Subject {
+        Subject::from_checked(format!("{ACK}{}1.{stream_sequence}.{consumer_sequence}.0.0", self.0))
+    }
+
     /// What `address` says, if it is this consumer's, in either form.
     #[must_use]
     pub fn read(&self, address: &str) -> Option<AckNumbers> {

@@ -67,6 +67,24 @@ impl Inbox {
         Subject::from_checked(format!("{}.echo.{random:032x}", self.0))
     }
 
+    /// Whether `reply` is an address at which a transport waits for the broker's own word, a
+    /// [`confirmation`](Self::confirmation) or an [`echo`](Self::echo), and so is nothing that a
+    /// receiver may answer to.
+    ///
+    /// ```
+    /// use mesh_core::subject::Subject;
+    /// use mesh_core::topology::Inbox;
+    ///
+    /// assert!(Inbox::is_transports(&Subject::new("_INBOX.mail.n1.echo.0a")?));
+    /// assert!(!Inbox::is_transports(&Subject::new("_INBOX.mail.n1.vault.0a")?));
+    /// # Ok::<(), mesh_core::subject::SubjectError>(())
+    /// ```
+    #[must_use]
+    pub fn is_transports(reply: &Subject) -> bool {
+        let mut tokens = reply.tokens();
+        tokens.next() == Some("_INBOX") && matches!(tokens.nth(2), Some("ack" | "echo"))
+    }
+
     /// Every echo: what the principal may publish in its own inbox.
     #[must_use]
     pub fn echo_filter(&self) -> Filter {

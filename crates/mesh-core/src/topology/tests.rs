@@ -225,6 +225,20 @@ fn acknowledgement_addresses_are_read_in_both_forms_and_granted_for_one_consumer
 }
 
 #[test]
+fn made_up_acknowledgement_addresses_are_the_consumers_own() {
+    let mail = ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_mail").unwrap());
+    let prefix = AckPrefix::of(&mail);
+    let unread = prefix.of_unread(17, 9);
+    assert_eq!(unread.as_str(), "$JS.ACK.EVENTS.n1_mail.1.17.9.0.0");
+    let [first, _] = AckAddress::filters(&mail);
+    for (address, sequence) in [(unread, 17), (prefix.of_no_delivery(), i64::MAX as u64)] {
+        assert!(first.matches(&address), "{address}");
+        assert_eq!(AckAddress::parse(&address).unwrap().consumer, mail);
+        assert_eq!(prefix.read(address.as_str()).unwrap().stream_sequence, sequence);
+    }
+}
+
+#[test]
 fn delivery_subjects_go_both_ways() {
     let reference = ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_mail").unwrap());
     let text = DeliverySubject::of(reference.clone()).to_subject();

@@ -5,9 +5,11 @@ mod events;
 mod fake;
 mod health;
 mod once;
+mod rejections;
 mod retries;
 mod time_left;
 mod tools;
+mod unhandled;
 mod verify;
 mod waits;
 

@@ -34,6 +34,34 @@ async fn what_one_handler_has_handled_outlives_the_longest_waits_of_another() {
 }
 
 #[tokio::test]
+async fn what_one_handler_has_handled_outlives_a_slow_try_of_another() {
+    let bed = Bed::new().await;
+    let (mail, audit, notes) = (bed.mail(), bed.audit().build().unwrap(), Notes::default());
+    for pattern in ["mail.sent", "mail.*"] {
+        let (seen, clock) = (notes.clone(), bed.clock.clone());
+        audit
+            .subscribe(pattern, move |event| {
+                seen.write(format!("{pattern} #{}", event.attempt));
+                let clock = clock.clone();
+                async move {
+                    if pattern == "mail.sent" || event.attempt > 1 {
+                        return Ok(());
+                    }
+                    clock.sleep(RetryPolicy::SPAN).await;
+                    Err(HandlerError::retry("not yet"))
+                }
+            })
+            .await
+            .unwrap();
+    }
+    mail.publish("sent", &()).await.unwrap();
+    notes.wait(2).await;
+    bed.clock.advance(RetryPolicy::SPAN).await;
+    bed.clock.advance(SECOND).await;
+    assert_eq!(notes.wait(3).await, ["mail.sent #1", "mail.* #1", "mail.* #2"]);
+}
+
+#[tokio::test]
 async fn a_retry_policy_beyond_the_longest_wait_is_refused() {
     let bed = Bed::new().await;
     let of = |longest| RetryPolicy { first: SECOND, longest };

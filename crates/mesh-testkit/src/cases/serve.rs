@@ -8,7 +8,8 @@ use mesh_core::subject::{Filter, Subject};
 
 use super::request::{Counter, call, echo};
 use crate::fixtures::{
-    filter, header, host, message, module, module_name, node, subject, tool, tool_name,
+    controller, filter, header, host, message, module, module_name, node, permissions, subject,
+    tool, tool_name,
 };
 use crate::suite::scene::{closed, refused, text};
 use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure, ensure_eq};
@@ -114,7 +115,11 @@ async fn serve_refuses_a_foreign_reply_address(stage: &Stage<'_>) -> Verdict {
 
 async fn serve_refuses_an_ask_or_a_grant_from_anothers_inbox(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
-    let controller = scene.controller().await?;
+    // Beside those who ask, which need not be where the streams are: without the server's API.
+    let beside = ["mesh.tools.>", "_INBOX.>"];
+    let beside = || permissions(&controller(), &beside, &["mesh.ask.>"]);
+    let beside = stage.has(Capability::Permissions).then(beside);
+    let controller = scene.dial(controller(), beside).await?;
     let mail = scene.join("mail").await?;
     let host = scene.dial(host("n1"), None).await?;
     let asked = subject("mesh.ask.n1.status");

@@ -10,7 +10,7 @@ pub(super) const CASES: &[Case] = &[
     case!(consume_nak_delivers_again),
     case!(consume_nak_with_a_delay_waits, DelayedNak, else a_delay_is_refused),
     case!(consume_terminate_is_final),
-    case!(consume_redelivers_what_is_never_settled, ClaimTimeout),
+    case!(consume_redelivers_what_is_never_settled, ClaimTimeout, else a_claim_does_not_end),
     case!(consume_progress_extends_the_claim, ClaimTimeout),
     case!(consume_waiting_burns_no_attempt, ClaimTimeout),
     case!(consume_dropped_deliveries_are_released),
@@ -122,6 +122,28 @@ async fn consume_redelivers_what_is_never_settled(stage: &Stage<'_>) -> Verdict 
     desk.ack(again).await?;
     drop(held);
     desk.expect_only_the_sentinel(&mut reading).await
+}
+
+/// Who holds it may take its time: nothing is given to another reader meanwhile.
+async fn a_claim_does_not_end(stage: &Stage<'_>) -> Verdict {
+    let desk = Desk::new(stage).await?;
+    let (_mail, mut reading) = desk.reader("mail").await?;
+    desk.append_all(&["1"]).await?;
+    let held = desk.expect(&mut reading, "1").await?;
+    ensure_eq!(held.info().ack_wait, None, "claim");
+    let (_other, mut other) = desk.reader("mail").await?;
+    desk.scene.pass(desk.scene.span * 2).await;
+    desk.append_all(&["2"]).await?;
+    let next = async {
+        tokio::select! {
+            delivery = desk.scene.hear(&mut reading) => delivery,
+            delivery = desk.scene.hear(&mut other) => delivery,
+        }
+    };
+    let next = next.await?;
+    ensure_eq!(text(next.message()), "2", "what comes after two spans");
+    desk.ack(next).await?;
+    desk.ack(held).await
 }
 
 async fn consume_progress_extends_the_claim(stage: &Stage<'_>) -> Verdict {

@@ -12,13 +12,25 @@ pub enum ServerError {
     #[error("{0}")]
     NoProgram(String),
 
-    /// The server's own check, or its reload, refuses this configuration. What ran before still runs.
+    /// The server's own check, its reload or this crate refuses a configuration. What ran before still
+    /// runs.
     #[error("the server refuses the configuration: {0}")]
     Refused(String),
 
     /// The server answers `-ERR`: the reason.
     #[error("the server answers: {0}")]
     Answer(String),
+
+    /// A question over HTTP was answered with a status that says no.
+    #[error("{asked}: {status}: {told}")]
+    Status {
+        /// Method and path.
+        asked: String,
+        /// The status.
+        status: u16,
+        /// The answer's body.
+        told: String,
+    },
 
     /// The server is in a state in which this can't be asked: stopped, or running already.
     #[error("{0}")]
@@ -45,9 +57,18 @@ pub enum ServerError {
     /// No certificate could be made of what was asked for.
     #[error("no certificate: {0}")]
     Certificate(String),
+
+    /// There is no such layout, or nothing of the kind in it.
+    #[error("the layout: {0}")]
+    Layout(String),
 }
 
 impl ServerError {
+    /// For `map_err`.
+    pub(crate) fn layout(problem: impl fmt::Display) -> Self {
+        Self::Layout(problem.to_string())
+    }
+
     /// For `map_err`: names what was tried.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();

@@ -7,6 +7,7 @@ pub mod nats;
 mod port;
 mod process;
 mod proxy;
+pub mod rabbit;
 mod tls;
 
 pub use certificate::{Certificate, Validity};

@@ -34,7 +34,20 @@ impl Guarded {
         log: &File,
         folder: &Path,
     ) -> io::Result<Self> {
+        Self::start_in(program, arguments, log, folder, |_| {})
+    }
+
+    /// The same in a folder or an environment of its own, which `surround` sets. `sh` must be found
+    /// there.
+    pub(crate) fn start_in(
+        program: &Path,
+        arguments: &[&OsStr],
+        log: &File,
+        folder: &Path,
+        surround: impl FnOnce(&mut Command),
+    ) -> io::Result<Self> {
         let mut command = Command::new("sh");
+        surround(&mut command);
         command.args(["-c", RUNNER, "sh"]).arg(program).args(arguments);
         command.stdin(Stdio::piped()).stdout(log.try_clone()?).stderr(log.try_clone()?);
         let mut program = command.spawn()?;

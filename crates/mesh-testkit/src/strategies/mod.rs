@@ -5,6 +5,7 @@
 mod bindings;
 mod credentials;
 mod damage;
+mod differential;
 mod envelopes;
 mod events;
 mod internal;
@@ -28,6 +29,7 @@ pub use credentials::{
     fingerprint_spelt, fingerprints, login,
 };
 pub use damage::mutated_bytes;
+pub use differential::{lapsing_steps, live_step, live_steps, step, steps};
 pub use envelopes::{envelope, fault, few_envelopes, msg_type, mx_principal};
 pub use events::{event, event_id, extra_headers, few_event_ids, trace_context};
 pub use internal::internal_request;

@@ -60,9 +60,9 @@ impl Hub {
     /// How many subjects a shard remembers: whoever publishes to ever new subjects fills no memory.
     const ROUTES: usize = 1024;
 
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
-            table: RwLock::new(Listening { listeners: Table::new(), streams: Vec::new() }),
+            table: RwLock::new(Listening { listeners: Table::new(seed), streams: Vec::new() }),
             generation: AtomicU64::new(1),
             shards: (0..Self::SHARDS).map(|_| RwLock::default()).collect(),
             hasher: DefaultHashBuilder::default(),

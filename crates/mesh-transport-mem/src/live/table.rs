@@ -16,8 +16,9 @@ pub(crate) struct Table<T> {
 pub(crate) struct EntryId(u64);
 
 impl<T> Table<T> {
-    pub(crate) fn new() -> Self {
-        Self { index: FilterIndex::new(), entries: HashMap::new(), next: 0 }
+    /// Its filters come from the accounts, so `seed` is nothing that they can know.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { index: FilterIndex::seeded(seed), entries: HashMap::new(), next: 0 }
     }
 
     pub(crate) fn add(&mut self, filter: &Filter, value: T) -> Result<EntryId, IndexFull> {

@@ -44,13 +44,27 @@ impl Port {
 
     /// What every message is checked for before it goes anywhere.
     fn check(&self, message: &Message, operation: Operation) -> Result<(), TransportError> {
+        self.check_sound(message, operation)?;
+        self.check_permitted(message, operation)
+    }
+
+    /// What the connection itself refuses, before the server has a say.
+    fn check_sound(&self, message: &Message, operation: Operation) -> Result<(), TransportError> {
         let link = &self.link;
         link.check_open(operation)?;
-        let subject = message.subject();
+        let subject = message.subject().as_str();
         message
             .check(link.broker.capabilities.limits())
-            .map_err(|problem| TransportError::of_message(problem, operation, subject.as_str()))?;
-        link.access.publish(subject, message.reply(), operation)
+            .map_err(|problem| TransportError::of_message(problem, operation, subject))
+    }
+
+    /// What a server refuses.
+    fn check_permitted(
+        &self,
+        message: &Message,
+        operation: Operation,
+    ) -> Result<(), TransportError> {
+        self.link.access.publish(message.subject(), message.reply(), operation)
     }
 
     /// Publishes what was checked; the answer is whether anybody receives it.

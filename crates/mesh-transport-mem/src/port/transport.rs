@@ -30,10 +30,11 @@ impl Transport for Port {
         message: Message,
         options: PublishOptions,
     ) -> Result<(), TransportError> {
-        self.check(&message, Operation::Publish)?;
+        self.check_sound(&message, Operation::Publish)?;
         options.check(&message).map_err(|problem| {
             TransportError::of_message(problem, Operation::Publish, message.subject().as_str())
         })?;
+        self.check_permitted(&message, Operation::Publish)?;
         // A publisher that never waits for anything else lets others run now and then.
         coop::consume_budget().await;
         let nobody = options.require_receiver.then(|| {

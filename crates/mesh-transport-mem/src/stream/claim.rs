@@ -19,8 +19,9 @@ pub(super) enum ClaimState {
     /// It may be delivered.
     #[default]
     Ready,
-    /// It is in a reader's hands until then.
-    Held { seat: SeatId, ticket: u64, until: Duration },
+    /// It is in the hands of a reader, or of whoever got it there, until then. What the reader refused
+    /// is not handed on.
+    Held { seat: SeatId, ticket: u64, until: Duration, handed_on: bool },
     /// It is not to be delivered before then.
     Delayed { until: Duration },
     /// It is on its way to the dead letters; if that failed, it is tried again then.
@@ -50,6 +51,10 @@ impl Claim {
             ClaimState::Held { seat, .. } => Some(*seat),
             _ => None,
         }
+    }
+
+    pub(super) fn is_handed_on(&self) -> bool {
+        matches!(&self.state, ClaimState::Held { handed_on: true, .. })
     }
 
     /// When something is to be done about it.

@@ -67,11 +67,13 @@ impl Log {
         }
     }
 
-    /// Removes every message of a subject.
-    pub(super) fn clear_subject(&mut self, subject: &Subject) {
-        for sequence in self.subjects.get(subject).cloned().unwrap_or_default() {
-            self.remove(sequence);
+    /// Removes every message of a subject; the answer is which those were.
+    pub(super) fn clear_subject(&mut self, subject: &Subject) -> BTreeSet<u64> {
+        let numbers = self.subjects.get(subject).cloned().unwrap_or_default();
+        for sequence in &numbers {
+            self.remove(*sequence);
         }
+        numbers
     }
 
     /// Whether a message of this size and subject exceeds a limit of `spec`, and which.

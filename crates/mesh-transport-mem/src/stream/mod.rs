@@ -150,14 +150,18 @@ impl Stream {
                 .error(ErrorKind::Full, message)
                 .detail(format!("{}: {limit}", spec.name)));
         }
+        let mut effects = Effects::default();
         if newest_only {
-            log.clear_subject(subject);
+            for replaced in log.clear_subject(subject) {
+                for consumer in consumers.values_mut() {
+                    consumer.lose(replaced, log, &mut effects);
+                }
+            }
         }
         let sequence = log.push(without_reply(message), time, now);
         if let Some(id) = append.id {
             known.note(id, sequence, now);
         }
-        let mut effects = Effects::default();
         for consumer in consumers.values_mut() {
             if !consumer.readers.is_empty() && consumer.selects(subject) {
                 consumer.wake(&mut effects);
@@ -254,7 +258,24 @@ impl Stream {
         })
     }
 
-    /// Removes a reader; the answer is how many deliveries went back.
+    /// Removes a reader that was dropped; the answer is whether somebody holds what came there.
+    pub(crate) fn stand_up(&self, seat: &Seat) -> (bool, Effects) {
+        let mut holds = false;
+        let effects = self.change(seat, |consumer, log, effects| {
+            holds = consumer.stand_up(seat.id, log, effects);
+            None
+        });
+        (holds, effects)
+    }
+
+    /// Whether somebody holds what came to that reader.
+    pub(crate) fn holds(&self, seat: &Seat) -> bool {
+        let inner = self.inner.lock();
+        let consumer = inner.consumers.get(&seat.consumer.consumer);
+        consumer.is_some_and(|consumer| consumer.holds(seat.id))
+    }
+
+    /// Removes a reader whose connection is over; the answer is how many deliveries went back.
     pub(crate) fn leave(&self, seat: &Seat) -> (u64, Effects) {
         let mut released = 0;
         let effects = self.change(seat, |consumer, log, effects| {

@@ -74,7 +74,7 @@ impl Consumer {
         let until = now.saturating_add(self.spec.rules.ack_wait);
         let claim = self.claims.entry(sequence).or_default();
         claim.deliveries += 1;
-        claim.state = ClaimState::Held { seat, ticket: self.tickets, until };
+        claim.state = ClaimState::Held { seat, ticket: self.tickets, until, handed_on: accepted };
         let ticket = Ticket {
             instance: self.instance,
             number: self.tickets,
@@ -97,7 +97,7 @@ impl Consumer {
             if log.entry(sequence).is_some() {
                 return Some(sequence);
             }
-            self.forget(sequence, effects);
+            self.lose(sequence, log, effects);
         }
         if self.claims.len() >= self.spec.rules.max_ack_pending {
             return None;

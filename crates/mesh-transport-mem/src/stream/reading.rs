@@ -111,9 +111,12 @@ impl futures_core::Stream for Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         let Place { link, stream, seat } = &self.place;
-        link.detach_reader(seat.id);
         seat.end(End::Closed);
-        link.broker.leave(stream, seat);
+        let (holds, effects) = stream.stand_up(seat);
+        link.broker.run(effects);
+        if !holds {
+            link.detach_reader(seat.id);
+        }
     }
 }
 
@@ -128,6 +131,10 @@ impl HeldDelivery {
         let Place { link, stream, seat } = &self.place;
         let effects = stream.settle(seat, &self.ticket, verdict, self.place.now());
         link.broker.run(effects);
+        if seat.over().is_some() && !stream.holds(seat) {
+            // The last that came to a reader which is gone: the connection need not know it any more.
+            link.detach_reader(seat.id);
+        }
     }
 }
 

@@ -84,22 +84,49 @@ impl Consumer {
         }
     }
 
-    /// Removes a reader; what it held goes to others. The answer is how much that was.
+    /// Removes a reader. What it refused goes to others; what it handed on stays with whoever has it, and
+    /// the answer is whether there is any.
+    pub(super) fn stand_up(&mut self, seat: SeatId, log: &Log, effects: &mut Effects) -> bool {
+        self.remove_reader(seat, effects);
+        self.give_back_of(seat, |claim| !claim.is_handed_on(), log, effects);
+        self.holds(seat)
+    }
+
+    /// Removes a reader, if it is still there, and gives what it handed on to others. The answer is how
+    /// much that was.
     pub(super) fn leave(&mut self, seat: SeatId, log: &Log, effects: &mut Effects) -> u64 {
-        let Some(reader) = self.readers.remove(&seat) else {
-            return 0;
-        };
-        effects.wake.extend(reader.waker);
+        self.remove_reader(seat, effects);
+        self.give_back_of(seat, |_| true, log, effects)
+    }
+
+    /// Whether anything is in the hands of that reader, or of whoever got it there.
+    pub(super) fn holds(&self, seat: SeatId) -> bool {
+        self.claims.values().any(|claim| claim.seat() == Some(seat))
+    }
+
+    fn remove_reader(&mut self, seat: SeatId, effects: &mut Effects) {
+        if let Some(reader) = self.readers.remove(&seat) {
+            effects.wake.extend(reader.waker);
+            self.wake(effects);
+        }
+    }
+
+    fn give_back_of(
+        &mut self,
+        seat: SeatId,
+        which: impl Fn(&Claim) -> bool,
+        log: &Log,
+        effects: &mut Effects,
+    ) -> u64 {
         let theirs: Vec<u64> = self
             .claims
             .iter()
-            .filter(|(_, claim)| claim.seat() == Some(seat))
+            .filter(|(_, claim)| claim.seat() == Some(seat) && which(claim))
             .map(|(sequence, _)| *sequence)
             .collect();
         for sequence in &theirs {
             self.give_back(*sequence, None, log, effects);
         }
-        self.wake(effects);
         theirs.len() as u64
     }
 
@@ -196,6 +223,15 @@ impl Consumer {
             claim.state = ClaimState::GivenUp { reason, error, retry: None };
         }
         Settled::Kept
+    }
+
+    /// Its stream has let a message go. Nobody can be given it again, so nothing waits for it to be
+    /// settled; of an event a dead letter says so.
+    pub(super) fn lose(&mut self, sequence: u64, log: &Log, effects: &mut Effects) {
+        if self.claims.contains_key(&sequence) {
+            self.ready.remove(&sequence);
+            self.give_up(sequence, DeadReason::AgedOut, None, log, effects);
+        }
     }
 
     /// What became of a burial: done, or to be tried again later.

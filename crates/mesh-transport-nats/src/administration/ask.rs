@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use mesh_core::port::{Operation, TransportError};
-use mesh_core::topology::ConsumerRef;
-use mesh_core::topology::StreamName;
+use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_core::topology::{ConsumerRef, StreamName};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -103,7 +102,7 @@ struct Configured {
 }
 
 impl<A: Api> Admin<A> {
-    /// Asks; the server's refusal is an answer too.
+    /// Asks for a change; the server's refusal is an answer too.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         operation: Operation,
@@ -113,6 +112,29 @@ impl<A: Api> Admin<A> {
     ) -> Result<Result<T, ApiError>, TransportError> {
         let body = body.map_or_else(Vec::new, |body| body.to_string().into_bytes());
         let answer = self.api.call(operation, subject, body, self.settings.timeout).await?;
+        read(&answer).map_err(|problem| malformed(operation, about, problem))
+    }
+
+    /// Asks for what is, which changes nothing and so may be asked again. A cluster does not answer for
+    /// what has no leader yet, because another controller has just made it.
+    pub(super) async fn look<T: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        about: &str,
+        subject: &str,
+        body: Option<Value>,
+    ) -> Result<Result<T, ApiError>, TransportError> {
+        let body = body.map_or_else(Vec::new, |body| body.to_string().into_bytes());
+        let first = self.settings.timeout / 4;
+        let mut left = self.settings.timeout;
+        let answer = loop {
+            let patience = if left > first * 2 { first } else { left };
+            left -= patience;
+            match self.api.call(operation, subject, body.clone(), patience).await {
+                Err(error) if error.kind() == ErrorKind::TimedOut && !left.is_zero() => {}
+                answer => break answer?,
+            }
+        };
         read(&answer).map_err(|problem| malformed(operation, about, problem))
     }
 
@@ -133,7 +155,7 @@ impl<A: Api> Admin<A> {
     ) -> Result<StreamInfo, TransportError> {
         let subject = format!("$JS.API.STREAM.INFO.{stream}");
         let body = json!({ "subjects_filter": ">", "offset": offset });
-        let answer = self.ask(Operation::Assert, stream.as_str(), &subject, Some(body)).await?;
+        let answer = self.look(Operation::Assert, stream.as_str(), &subject, Some(body)).await?;
         answer.map_err(|refused| api_error(Operation::Assert, stream.as_str(), &refused))
     }
 
@@ -155,7 +177,7 @@ impl<A: Api> Admin<A> {
         about: &str,
         subject: &str,
     ) -> Result<Option<T>, TransportError> {
-        match self.ask(operation, about, subject, None).await? {
+        match self.look(operation, about, subject, None).await? {
             Ok(info) => Ok(Some(info)),
             Err(refused) if refused.is_absence() => Ok(None),
             Err(refused) => Err(api_error(operation, about, &refused)),

@@ -1,15 +1,15 @@
 //! Puts right in place what the server can change without losing anything.
 
 use mesh_core::port::TransportError;
-use mesh_core::topology::ConsumerRef;
-use mesh_core::topology::{DeliverySubject, Retention, StreamName, StreamSpec};
+use mesh_core::topology::{ConsumerRef, DeliverySubject, Retention, StreamName, StreamSpec};
 
 use super::Admin;
 use super::ask::{Object, StreamInfo};
 use super::assert::assert_error;
 use super::setting::{Config, Setting};
 use super::wanted::{
-    DELIVER_GROUP, DELIVER_SUBJECT, DURABLE_NAME, INACTIVE_THRESHOLD, MAX_PER_SUBJECT,
+    DELIVER_GROUP, DELIVER_SUBJECT, DISCARD, DURABLE_NAME, INACTIVE_THRESHOLD, MAX_BYTES,
+    MAX_PER_SUBJECT,
 };
 use crate::api::Api;
 
@@ -44,10 +44,8 @@ impl<A: Api> Admin<A> {
         wanted: &Setting,
         info: &StreamInfo,
     ) -> Result<bool, TransportError> {
-        let Some(limit) = wanted.lowered_limit(&info.config) else {
-            return Ok(false);
-        };
-        if info.state.messages <= limit {
+        let limit = wanted.wanted_limit();
+        if !wanted.lowers(&info.config) || info.state.messages <= limit {
             return Ok(false);
         }
         let mut offset = 0;
@@ -136,7 +134,7 @@ impl<A: Api> Admin<A> {
         Ok(config)
     }
 
-    /// `None` if the server refuses.
+    /// `None` if the server refuses, or would lose something by it.
     async fn put(
         &self,
         object: Object<'_>,
@@ -146,6 +144,12 @@ impl<A: Api> Admin<A> {
         let mut wanted = config.clone();
         for setting in settings {
             setting.put(&mut wanted);
+        }
+        // A stream whose policy could not be mended, schedules forbid it, drops what is too much.
+        let drops =
+            matches!(object, Object::Stream(_)) && wanted.get(DISCARD) != Some(&"new".into());
+        if drops && settings.iter().any(|s| s.key() == MAX_BYTES && s.lowers(config)) {
+            return Ok(None);
         }
         match self.update(object, &wanted).await? {
             Ok(mended) => Ok(Some(mended)),

@@ -21,8 +21,7 @@ use mesh_core::port::{
     Administration, ConsumerState, Drift, DriftMode, Operation, Position, Stored, StreamState,
     TransportError,
 };
-use mesh_core::topology::ConsumerRef;
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use serde_json::Value;
 
 pub use settings::StreamSettings;

@@ -47,7 +47,7 @@ impl<A: Api> Admin<A> {
             Position::LastOf(subject) => json!({ "last_by_subj": subject.as_str() }),
         };
         let subject = format!("$JS.API.STREAM.MSG.GET.{stream}");
-        match self.ask::<Answer>(Operation::Read, about, &subject, Some(body)).await? {
+        match self.look::<Answer>(Operation::Read, about, &subject, Some(body)).await? {
             Ok(Answer { message }) => stored(about, message, position).map(Some),
             Err(ApiError { err_code: ApiError::NO_MESSAGE_FOUND, .. }) => Ok(None),
             Err(refused) => Err(api_error(Operation::Read, about, &refused)),

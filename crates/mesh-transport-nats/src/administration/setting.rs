@@ -96,13 +96,14 @@ impl Setting {
         self.fixed
     }
 
-    /// The limit that should be, where `config` has a higher one or none.
-    pub(super) fn lowered_limit(&self, config: &Config) -> Option<u64> {
-        let wanted = self.wanted.as_u64()?;
-        match self.found(config).as_u64() {
-            Some(found) if found <= wanted => None,
-            _ => Some(wanted),
-        }
+    /// The limit that should be.
+    pub(super) fn wanted_limit(&self) -> u64 {
+        self.wanted.as_u64().unwrap_or(u64::MAX)
+    }
+
+    /// Whether `config` has a higher limit, or none.
+    pub(super) fn lowers(&self, config: &Config) -> bool {
+        self.found(config).as_u64().unwrap_or(u64::MAX) > self.wanted_limit()
     }
 
     /// Whether `config` has what should be.

@@ -40,8 +40,8 @@ pub(super) fn stream(
             of.span("deduplication_window", spec.deduplication_window)?,
         )
         .called("deduplication_window"),
-        Setting::word("discard", "new", "old"),
-        Setting::limit("max_bytes", of.limit("max_bytes", Some(spec.max_bytes))?),
+        Setting::word(DISCARD, "new", "old"),
+        Setting::limit(MAX_BYTES, of.limit("max_bytes", Some(spec.max_bytes))?),
         Setting::limit("max_msgs", None).called("max_messages"),
         Setting::limit(MAX_PER_SUBJECT, per_subject).called("max_messages_per_subject"),
         Setting::flag("discard_new_per_subject", per_subject.is_some()),
@@ -111,6 +111,8 @@ pub(super) fn consumer(spec: &ConsumerSpec) -> Result<Vec<Setting>, TransportErr
 }
 
 // Settings that are mended with care.
+pub(super) const DISCARD: &str = "discard";
+pub(super) const MAX_BYTES: &str = "max_bytes";
 pub(super) const MAX_PER_SUBJECT: &str = "max_msgs_per_subject";
 pub(super) const DURABLE_NAME: &str = "durable_name";
 pub(super) const DELIVER_SUBJECT: &str = "deliver_subject";

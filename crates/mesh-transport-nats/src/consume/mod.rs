@@ -3,7 +3,8 @@
 mod keeper;
 mod reading;
 mod settle;
-mod unconfirmed;
+mod unreadable;
+mod verdicts;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,9 +33,10 @@ pub(crate) async fn consume(
     let due = deadline(options.timeout);
     let session = link.session(Operation::Consume, due).await?;
     let reading = Arc::new(Reading::new(link, consumer, options));
+    reading.make_way(&session, due).await;
     let source = reading.open(&session, due).await?;
     reading.place(&session, source);
-    link.readings.lock().push(Arc::clone(&reading));
+    link.remember(&reading);
     link.placed(reading.id, &session);
     let (reader, gone) = watch::channel(());
     link.runtime.spawn(keeper::keep(Arc::clone(link), Arc::clone(&reading), session, gone));

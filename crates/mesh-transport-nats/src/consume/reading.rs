@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use async_nats::message::OutboundMessage;
 use async_nats::{StatusCode, Subject, Subscriber};
@@ -22,11 +23,14 @@ use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use super::settle::{self, Claimed};
-use super::unconfirmed::Unconfirmed;
+use super::verdicts::Verdicts;
 use crate::convert::{self, Recent};
 use crate::link::{Link, closed};
 use crate::pending::Outcome;
 use crate::session::{Op, Session, denied};
+
+/// Between two looks for a consumer that may be on its way to another member of a cluster.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// See the module.
 pub(crate) struct Reading {
@@ -36,11 +40,11 @@ pub(crate) struct Reading {
     pub(crate) rules: ConsumerRules,
     patterns: Vec<Filter>,
     in_flight: usize,
-    prefix: AckPrefix,
+    pub(super) prefix: AckPrefix,
     /// An address of this consumer that belongs to no delivery, to ask whether it is there.
     nothing: Subject,
     /// How many subscriptions the session had lost by a withdrawn right when this one was made.
-    since: AtomicUsize,
+    since: AtomicU64,
     pub(super) state: Mutex<State>,
 }
 
@@ -50,7 +54,7 @@ pub(super) struct State {
     pub(super) held: VecDeque<Held>,
     pub(super) claims: FxHashMap<u64, Subject>,
     next_claim: u64,
-    pub(super) unconfirmed: Unconfirmed,
+    pub(super) verdicts: Verdicts,
     words: VecDeque<ReceiveError>,
     recent: Recent,
     end: Option<Option<TransportError>>,
@@ -77,12 +81,12 @@ impl Reading {
             nothing: Subject::from(prefix.of_no_delivery().as_str()),
             prefix,
             consumer,
-            since: AtomicUsize::new(0),
+            since: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
 
-    pub(super) fn since(&self) -> usize {
+    pub(super) fn since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
     }
 
@@ -105,39 +109,58 @@ impl Reading {
     }
 
     pub(super) fn place(&self, session: &Session, source: Subscriber) {
+        // What has arrived in the place before is still claimed.
+        self.collect();
         let mut state = self.state.lock();
         state.source = Some(source);
         self.wake(state);
         self.link.placed(self.id, session);
     }
 
-    /// Asks the server for a word by this consumer, which comes after all that was settled before, and
-    /// fails with `NotFound` where there is no such consumer.
-    ///
-    /// The only address a module may publish to at its consumer is that of an acknowledgement. Progress
-    /// on a delivery that never was changes nothing, and is answered.
+    /// Returns when the server has all that was settled before, and fails with `NotFound` where there is
+    /// no such consumer.
     pub(crate) async fn confirm(
         &self,
         session: &Session,
         operation: Operation,
         due: Instant,
     ) -> Result<(), TransportError> {
-        let settled = self.state.lock().unconfirmed.added();
         loop {
-            match self.ask(session, operation, due).await? {
-                Word::Here => break,
+            match self.look(session, operation, due).await {
                 // Between two leaders a consumer of a cluster has nobody who answers.
-                Word::Nobody if session.server.cluster.is_some() && Instant::now() < due => {
-                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound
+                        && session.in_cluster()
+                        && Instant::now() + AGAIN < due =>
+                {
+                    tokio::time::sleep(AGAIN).await;
                 }
-                Word::Nobody => {
-                    return Err(TransportError::new(ErrorKind::NotFound, operation)
-                        .about(self.consumer.to_string()));
-                }
+                seen => return seen,
             }
         }
-        self.state.lock().unconfirmed.confirm(settled);
-        Ok(())
+    }
+
+    /// Asks once for a word by this consumer, which comes after all that was settled before.
+    ///
+    /// The only address a module may publish to at its consumer is that of an acknowledgement. Progress
+    /// on a delivery that never was changes nothing, and is answered.
+    pub(super) async fn look(
+        &self,
+        session: &Session,
+        operation: Operation,
+        due: Instant,
+    ) -> Result<(), TransportError> {
+        self.repeat(session, due).await?;
+        let said = self.state.lock().verdicts.said_before(session.id);
+        match self.ask(session, operation, due).await? {
+            Word::Here => {
+                self.state.lock().verdicts.confirmed(said);
+                Ok(())
+            }
+            Word::Nobody => Err(TransportError::new(ErrorKind::NotFound, operation)
+                .about(self.consumer.to_string())
+                .retry(session.in_cluster())),
+        }
     }
 
     async fn ask(
@@ -156,7 +179,8 @@ impl Reading {
             headers: None,
         };
         let hand = || session.send(operation, subject, question);
-        match session.operate(op, due, hand).await? {
+        let outcome = session.operate(op, due, hand).await;
+        match outcome.map_err(|error| error.about(self.consumer.to_string()))? {
             Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
                 Ok(Word::Nobody)
             }
@@ -263,15 +287,11 @@ impl Reading {
         self.wake(state);
     }
 
-    /// Takes a claim to settle it: each is settled once. With a verdict, that is remembered until the
-    /// server has confirmed it.
-    pub(super) fn take(&self, claim: u64, verb: Option<&Bytes>) -> Result<Subject, TransportError> {
+    /// Takes a claim to settle it: each is settled once.
+    pub(super) fn take(&self, claim: u64) -> Result<Subject, TransportError> {
         let mut state = self.state.lock();
         let full = state.claims.len() >= self.in_flight;
         let ack = state.claims.remove(&claim).ok_or_else(|| closed(Operation::Settle))?;
-        if let Some(verb) = verb {
-            state.unconfirmed.push(&ack, verb, self.rules.max_ack_pending);
-        }
         // Else the reader waits for the server, if for anything.
         if full {
             self.wake(state);

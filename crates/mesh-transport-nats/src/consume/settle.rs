@@ -8,17 +8,19 @@ use async_nats::message::OutboundMessage;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
-use mesh_core::port::{Operation, Settlement, TransportError, Verdict};
+use mesh_core::port::{ErrorKind, Operation, Settlement, TransportError, Verdict};
+use tokio::time::{Instant, timeout_at};
 
 use super::Reading;
+use super::verdicts::Unsaid;
 use crate::link::deadline;
 use crate::session::Session;
 
 pub(super) const PROGRESS: &[u8] = b"+WPI";
 const NAK: &[u8] = b"-NAK";
 
-/// How long settling waits for a connection that is away. Then the claim runs out by itself.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long settling waits for a connection that is away.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A delivery that was handed on.
 pub(super) struct Claimed {
@@ -30,16 +32,12 @@ pub(super) struct Claimed {
 impl Settlement for Claimed {
     async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
         let reading = &self.reading;
-        let verb = verb(&verdict);
-        if let Some(session) = reading.link.session_now() {
-            let ack = reading.take(self.claim, Some(&verb))?;
-            return say(&session, Operation::Settle, ack, verb).await;
-        }
-        let ack = reading.take(self.claim, None)?;
+        let ack = reading.take(self.claim)?;
+        // Noted first: without a connection now, it is said in the next.
+        let noted = reading.note(ack, verb(&verdict), false);
         let due = deadline(PATIENCE.min(reading.rules.ack_wait));
         let session = reading.link.session(Operation::Settle, due).await?;
-        reading.note(&ack, &verb);
-        say(&session, Operation::Settle, ack, verb).await
+        reading.say_noted(&session, noted, due).await
     }
 
     async fn progress(&self) -> Result<(), TransportError> {
@@ -48,30 +46,43 @@ impl Settlement for Claimed {
         let ack = ack.ok_or_else(|| crate::link::closed(Operation::Progress))?;
         let due = deadline(PATIENCE.min(reading.rules.ack_wait));
         let session = reading.link.session(Operation::Progress, due).await?;
-        say(&session, Operation::Progress, ack, Bytes::from_static(PROGRESS)).await
+        say(&session, Operation::Progress, ack, Bytes::from_static(PROGRESS), due).await
     }
 
     fn release(self: Box<Self>) {
-        if let Ok(ack) = self.reading.take(self.claim, None) {
+        if let Ok(ack) = self.reading.take(self.claim) {
             self.reading.give_back(ack);
         }
     }
 }
 
 impl Reading {
-    fn note(&self, ack: &Subject, verb: &Bytes) {
-        // More than the server lets be unsettled can't be in doubt: the oldest made room for the newest.
-        self.state.lock().unconfirmed.push(ack, verb, self.rules.max_ack_pending);
+    /// Remembers a verdict until the server has confirmed it.
+    fn note(&self, ack: Subject, verb: Bytes, released: bool) -> Unsaid {
+        let most = self.rules.max_ack_pending;
+        self.state.lock().verdicts.add(ack, verb, released, most)
     }
 
-    /// Gives one delivery back, without waiting. Without a connection the claim runs out by itself.
+    async fn say_noted(
+        &self,
+        session: &Session,
+        Unsaid { number, ack, verb }: Unsaid,
+        due: Instant,
+    ) -> Result<(), TransportError> {
+        say(session, Operation::Settle, ack, verb, due).await?;
+        self.state.lock().verdicts.said(number, session.id);
+        Ok(())
+    }
+
+    /// Gives one delivery back, without waiting. Without a connection that is said in the next.
     pub(super) fn give_back(self: &Arc<Self>, ack: Subject) {
+        let noted = self.note(ack, Bytes::from_static(NAK), true);
         let Some(session) = self.link.session_now() else { return };
-        let verb = Bytes::from_static(NAK);
-        self.note(&ack, &verb);
+        let reading = Arc::clone(self);
         let mut saying = Box::pin(async move {
-            if let Err(error) = say(&session, Operation::Settle, ack, verb).await {
-                tracing::debug!(%error, "a delivery could not be given back; its claim runs out");
+            let due = deadline(PATIENCE);
+            if let Err(error) = reading.say_noted(&session, noted, due).await {
+                tracing::debug!(%error, "a delivery could not be given back yet");
             }
         });
         if (&mut saying).now_or_never().is_none() {
@@ -109,13 +120,22 @@ impl Reading {
         count
     }
 
-    /// Says again in a new session what the last one may have lost.
-    pub(super) async fn repeat(&self, session: &Session) -> Result<(), TransportError> {
-        let doubtful = self.state.lock().unconfirmed.list();
-        for (ack, verb) in doubtful {
-            say(session, Operation::Settle, ack, verb).await?;
+    /// Says in this session what was only said before it, or not at all.
+    pub(super) async fn repeat(
+        &self,
+        session: &Session,
+        due: Instant,
+    ) -> Result<(), TransportError> {
+        let unsaid = self.state.lock().verdicts.unsaid(session.id);
+        for verdict in unsaid {
+            self.say_noted(session, verdict, due).await?;
         }
         Ok(())
+    }
+
+    /// How many verdicts the server may not have.
+    pub(crate) fn in_doubt(&self) -> u64 {
+        self.state.lock().verdicts.in_doubt()
     }
 }
 
@@ -136,10 +156,13 @@ pub(super) async fn say(
     operation: Operation,
     ack: Subject,
     verb: Bytes,
+    due: Instant,
 ) -> Result<(), TransportError> {
+    const WHAT: &str = "an acknowledgement";
     let message = OutboundMessage { subject: ack, reply: None, payload: verb, headers: None };
-    match session.send(operation, "an acknowledgement", message)? {
-        Some(handing) => handing.await,
-        None => Ok(()),
+    let Some(handing) = session.send(operation, WHAT, message)? else { return Ok(()) };
+    match timeout_at(due, handing).await {
+        Ok(handed) => handed,
+        Err(_) => Err(TransportError::new(ErrorKind::TimedOut, operation).about(WHAT)),
     }
 }

@@ -6,13 +6,14 @@ use async_nats::message::OutboundMessage;
 use async_trait::async_trait;
 use bytes::Bytes;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use tokio::time::Instant;
 
 use super::Owner;
 use crate::api::Api;
 use crate::link;
 use crate::pending::Outcome;
 use crate::publish::lost;
-use crate::session::{Op, denied};
+use crate::session::{Op, Session, denied};
 
 /// The server's API, asked on this connection.
 #[derive(Debug)]
@@ -33,28 +34,39 @@ impl Api for LinkApi {
         link.check_open(operation)?;
         let due = link::deadline(timeout);
         let session = link.session(operation, due).await?;
-        let (subject, known) = session.subject(subject);
-        let (op, reply) = Op::asking(operation, &subject, &session.confirmations);
-        let op = Op { known, ..op };
-        let question = OutboundMessage {
-            subject: subject.clone(),
-            reply: Some(reply),
-            payload: body.into(),
-            headers: None,
-        };
-        let hand = || session.send(operation, &subject, question);
-        match session.operate(op, due, hand).await? {
-            Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
-                Err(TransportError::new(ErrorKind::NoResponders, operation)
-                    .about(&subject)
-                    .detail("no JetStream for this account"))
-            }
-            Outcome::Answer(answer) => Ok(answer.payload),
-            Outcome::Denied(words) => Err(denied(operation, &subject, words)),
-            Outcome::Lost(error) => Err(lost(operation, &subject, error)),
-            Outcome::Handled => Err(TransportError::new(ErrorKind::Broker, operation)
+        ask(&session, operation, subject, body, due).await
+    }
+}
+
+/// Asks the server's API in this session.
+pub(crate) async fn ask(
+    session: &Session,
+    operation: Operation,
+    subject: &str,
+    body: Vec<u8>,
+    due: Instant,
+) -> Result<Bytes, TransportError> {
+    let (subject, known) = session.subject(subject);
+    let (op, reply) = Op::asking(operation, &subject, &session.confirmations);
+    let op = Op { known, ..op };
+    let question = OutboundMessage {
+        subject: subject.clone(),
+        reply: Some(reply),
+        payload: body.into(),
+        headers: None,
+    };
+    let hand = || session.send(operation, &subject, question);
+    match session.operate(op, due, hand).await? {
+        Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
+            Err(TransportError::new(ErrorKind::NoResponders, operation)
                 .about(&subject)
-                .detail("the server answered nothing")),
+                .detail("no JetStream for this account"))
         }
+        Outcome::Answer(answer) => Ok(answer.payload),
+        Outcome::Denied(words) => Err(denied(operation, &subject, words)),
+        Outcome::Lost(error) => Err(lost(operation, &subject, error)),
+        Outcome::Handled => Err(TransportError::new(ErrorKind::Broker, operation)
+            .about(&subject)
+            .detail("the server answered nothing")),
     }
 }

@@ -6,11 +6,17 @@ mod streams;
 mod transport;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::link::{Link, Phase, Stage};
+use mesh_core::port::Operation;
 
-pub(crate) use administration::LinkApi;
+use crate::link::{Link, Phase, Stage, deadline};
+
+pub(crate) use administration::{LinkApi, ask};
 pub(crate) use transport::malformed;
+
+/// How long what was sent last may take after the connection was dropped.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// One connection, as all its ports and arrivals hold it. When the last of them is dropped without
 /// `close`, the connection ends all the same; what it had not sent is lost, and that is logged.
@@ -34,13 +40,19 @@ impl Drop for Owner {
         if matches!(&*self.link.phase.borrow(), Phase::Closed) {
             return;
         }
-        let waiting = self.link.session_now().map_or(0, |session| session.pending.len());
+        self.link.stage.send_replace(Stage::Draining);
+        let last = self.link.phase.send_replace(Phase::Closed);
+        self.link.tell_state();
+        let Phase::Up(session) = last else { return };
+        let waiting = session.pending.len();
         if waiting > 0 {
             tracing::warn!(waiting, "a connection was dropped without close while calls waited");
         }
-        self.link.stage.send_replace(Stage::Draining);
-        self.link.phase.send_replace(Phase::Closed);
-        self.link.tell_state();
+        // What was handed to the client, acknowledgements above all, may reach the server yet.
+        self.link.runtime.spawn(async move {
+            let _ = session.handled(Operation::Close, deadline(PARTING)).await;
+            session.abandon("it was dropped");
+        });
     }
 }
 

@@ -9,6 +9,7 @@ use mesh_core::port::{
     TransportError,
 };
 use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::Inbox;
 use tokio::sync::watch;
 
 use super::Port;
@@ -66,7 +67,7 @@ impl Transport for Port {
         let due = link::deadline(options.timeout);
         let mut recent = Recent::default();
         let admit = Box::new(move |message: async_nats::Message| {
-            let message = convert::message_in(message, true, &mut recent);
+            let message = convert::message_in(message, true, &mut recent).map(without_ours);
             Some(message.map_err(|subject| malformed(&subject)))
         });
         let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
@@ -79,8 +80,7 @@ impl Transport for Port {
         let due = link::deadline(timeout);
         let session = link.session(Operation::Flush, due).await?;
         session.handled(Operation::Flush, due).await?;
-        let readings = link.readings.lock().clone();
-        for reading in readings {
+        for reading in link.readings() {
             reading.confirm(&session, Operation::Flush, due).await?;
         }
         Ok(())
@@ -89,6 +89,17 @@ impl Transport for Port {
     async fn close(&self, timeout: Duration) -> CloseReport {
         close::close(self.link(), link::deadline(timeout)).await
     }
+}
+
+/// Takes off the reply address that a sender's transport put there to hear from the server: the sender
+/// gave none, and nobody may answer to it.
+fn without_ours(message: Message) -> Message {
+    if !message.reply().is_some_and(Inbox::is_transports) {
+        return message;
+    }
+    let mut parts = message.into_parts();
+    parts.reply = None;
+    parts.into()
 }
 
 /// The word about a message that the ports can't represent.

@@ -5,7 +5,7 @@ use mesh_core::port::{Position, TransportError};
 use mesh_core::topology::{MeshSubject, StreamName};
 
 use super::{FlowName, Step};
-use crate::demo::journal::Handling;
+use crate::demo::journal::{PATIENCE, pause};
 use crate::demo::raise::{FAILURE, Note, Raised};
 
 /// The last consumer of a consumed event fails every time. When its tries are used up the event is
@@ -27,24 +27,18 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     let expected = put_aside(&subject, &failing.to_string(), &tries.to_string(), FAILURE);
     let found = match broker.publish(event, &note).await {
         Err(error) => format!("not published: {error}"),
-        Ok(published) => {
-            let tried = |runs: &[Handling]| {
-                runs.iter().filter(|run| run.at == *failing).count() >= tries as usize
-            };
-            raised.journal.wait(&published.id, tried).await;
-            match dead_letter(raised, published.id.as_str()).await {
-                Ok(Some(letter)) => describe(raised, &letter),
-                Ok(None) => "no dead letter".to_owned(),
-                Err(error) => error.to_string(),
-            }
-        }
+        Ok(published) => match dead_letter(raised, published.id.as_str()).await {
+            Ok(Some(letter)) => describe(raised, &letter),
+            Ok(None) => "no dead letter".to_owned(),
+            Err(error) => error.to_string(),
+        },
     };
     vec![Step::new(what, expected, found)]
 }
 
 /// The last dead letter, once it is that of this event.
 async fn dead_letter(raised: &Raised, id: &str) -> Result<Option<Message>, TransportError> {
-    let administration = raised.controller.administration()?;
+    let administration = raised.ground.controller().administration()?;
     let Ok(subject) = MeshSubject::DeadLetter.to_subject() else {
         return Ok(None);
     };
@@ -57,10 +51,10 @@ async fn dead_letter(raised: &Raised, id: &str) -> Result<Option<Message>, Trans
             if let Some(stored) = stored.filter(|stored| ours(&stored.message)) {
                 return Ok(Some(stored.message));
             }
-            tokio::task::yield_now().await;
+            pause().await;
         }
     };
-    tokio::time::timeout(crate::demo::journal::PATIENCE, looking).await.unwrap_or(Ok(None))
+    tokio::time::timeout(PATIENCE, looking).await.unwrap_or(Ok(None))
 }
 
 fn describe(raised: &Raised, letter: &Message) -> String {

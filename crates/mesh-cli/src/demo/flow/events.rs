@@ -3,7 +3,7 @@ use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_sdk::PublishError;
 
 use super::{FlowName, Step};
-use crate::demo::journal::PATIENCE;
+use crate::demo::journal::{PATIENCE, pause};
 use crate::demo::raise::{Note, Raised};
 use crate::demo::story::list;
 
@@ -73,7 +73,7 @@ async fn settled(raised: &Raised) {
             if owed == 0 {
                 return;
             }
-            tokio::task::yield_now().await;
+            pause().await;
         }
     };
     drop(tokio::time::timeout(PATIENCE, idle).await);
@@ -82,7 +82,7 @@ async fn settled(raised: &Raised) {
 async fn owed_by(raised: &Raised, instance: &mesh_core::identity::Instance) -> u64 {
     let name = mesh_core::name::ConsumerName::of_module(&instance.node, &instance.module);
     let reference = ConsumerRef::new(StreamName::Events, name);
-    let Ok(administration) = raised.controller.administration() else {
+    let Ok(administration) = raised.ground.controller().administration() else {
         return 0;
     };
     match administration.inspect_consumer(&reference).await {

@@ -76,6 +76,8 @@ impl Step {
 #[derive(Debug, Clone)]
 pub(crate) struct FlowResult {
     pub(crate) name: FlowName,
+    /// What a reader has to know to follow the steps.
+    pub(crate) about: String,
     pub(crate) steps: Vec<Step>,
     /// What the mesh would need for it, where there is no step.
     pub(crate) missing: Option<&'static str>,
@@ -99,5 +101,5 @@ pub(crate) async fn run(name: FlowName, raised: &Raised) -> FlowResult {
         FlowName::NewRealm => federation::new(raised).await,
     };
     let missing = steps.is_empty().then(|| name.missing(raised));
-    FlowResult { name, steps, missing }
+    FlowResult { name, about: name.about(raised.ground.proves_callers()), steps, missing }
 }

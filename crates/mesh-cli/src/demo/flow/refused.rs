@@ -1,5 +1,7 @@
 use mesh_core::identity::Principal;
+use mesh_core::manifest::ToolRef;
 use mesh_core::name::ModuleName;
+use mesh_sdk::Broker;
 
 use super::calls::call;
 use super::{FlowName, Step};
@@ -17,8 +19,20 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             served.iter().find(|tool| !own(&tool.module) && !raised.mesh.may_call(principal, tool));
         if let Some(tool) = refused {
             let what = format!("{} calls {tool}, which it may not", who(principal));
-            steps.push(Step::new(what, "refused", call(broker, tool, FlowName::Refused).await));
+            let tool = wanted(raised, broker, tool);
+            steps.push(Step::new(what, "refused", call(broker, &tool, FlowName::Refused).await));
         }
     }
     steps
+}
+
+/// The tool to call. Where the flow is to be broken, and rights are not this program's to give, another:
+/// one that is served and granted.
+fn wanted(raised: &Raised, caller: &Broker, tool: &ToolRef) -> ToolRef {
+    if raised.broken != Some(FlowName::Refused) || raised.ground.widens() {
+        return tool.clone();
+    }
+    let served = raised.served();
+    let granted = served.into_iter().find(|tool| raised.mesh.may_call(caller.principal(), tool));
+    granted.unwrap_or_else(|| tool.clone())
 }

@@ -18,8 +18,8 @@ impl FlowName {
     }
 
     /// What a reader has to know to follow the steps.
-    pub(crate) fn about(self) -> &'static str {
-        match self {
+    pub(super) fn about(self, proves_callers: bool) -> String {
+        let about = match self {
             Self::Events => {
                 "Each event is published once from every node that runs its module. Each consumer handles it once, and nobody else gets it."
             }
@@ -28,7 +28,7 @@ impl FlowName {
                 "One consumer fails on purpose at every try. What it gives up is put aside (a \"dead letter\"), with who gave up and why, so that it can be sent again."
             }
             Self::Calls => {
-                "A module may call what it lists under `calls`, a person what `tools` lists. An administrator may call everything: the first tool of each module is tried. The tool is told who calls."
+                "A module may call what it lists under `calls`, a person what `tools` lists. An administrator may call everything: the first tool of each module is tried."
             }
             Self::Refused => {
                 "Each module and person tries the first tool of another module that the files don't grant. The broker refuses; the tool never hears of it."
@@ -40,7 +40,15 @@ impl FlowName {
                 "A realm is somebody else's mesh. What it sends is checked by guards at the edge of this one; an administrator calls the tool in its stead, and the answer goes back in the form of the question. The older form (\"legacy\") is what realms wrote before MXENV/1."
             }
             Self::NewRealm => "The same with MXENV/1, the form that realms write today.",
-        }
+        };
+        let told = match (self, proves_callers) {
+            (Self::Calls, true) => " The tool is told who calls.",
+            (Self::Calls, false) => {
+                " This broker lets through only whoever may call, and doesn't prove to the tool who it is."
+            }
+            _ => "",
+        };
+        format!("{about}{told}")
     }
 
     /// What the mesh lacks, where there was nothing to try.

@@ -180,3 +180,21 @@ fn an_empty_chain_passes() {
     assert_eq!(outcome(&chain, &command("a", "m-1"), at(0)), "pass");
     assert_eq!(chain.counters().checked, 1);
 }
+
+#[test]
+fn what_is_no_envelope_is_dropped_and_counted_apart_from_what_was_checked() {
+    let chain = GuardChain::standard(edge()).build();
+    for (bytes, said) in [
+        (&b"{"[..], "drop by decode: envelope at offset 1: unexpected end"),
+        (b"{}", "drop by decode: envelope at offset 0: of no known profile"),
+    ] {
+        let error = crate::mx::decode(bytes, 1024).unwrap_err();
+        assert_eq!(chain.undecodable(&error).outcome.to_string(), said);
+    }
+    let counters = chain.counters();
+    assert_eq!((counters.undecodable, counters.checked), (2, 0));
+    assert!(counters.guards.iter().all(|guard| guard.passed == 0 && guard.refused == 0));
+    let _ = chain.check(&command("a", "m-1"), at(0));
+    let counters = chain.counters();
+    assert_eq!((counters.undecodable, counters.checked), (2, 1));
+}

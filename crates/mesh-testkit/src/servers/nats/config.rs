@@ -28,6 +28,7 @@ pub struct NatsConfig {
     certificate: Option<Certificate>,
     handshake_first: HandshakeFirst,
     jetstream: bool,
+    lenient: bool,
     max_payload: Option<u64>,
     lines: String,
     compose: Option<Compose>,
@@ -67,6 +68,14 @@ impl NatsConfig {
     #[must_use]
     pub fn jetstream(mut self) -> Self {
         self.jetstream = true;
+        self
+    }
+
+    /// JetStream that takes requests with fields it does not know: its strict mode is off. Counts with
+    /// [`jetstream`](Self::jetstream) only.
+    #[must_use]
+    pub fn lenient(mut self) -> Self {
+        self.lenient = true;
         self
     }
 
@@ -125,8 +134,9 @@ impl NatsConfig {
         if self.jetstream {
             _ = writeln!(
                 text,
-                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 8GB }}",
-                quoted_path(&place.store)
+                "jetstream {{ store_dir: {}, max_memory_store: 64MB, max_file_store: 8GB{} }}",
+                quoted_path(&place.store),
+                if self.lenient { ", strict: false" } else { "" }
             );
         }
         if !place.routes.is_empty() {
@@ -147,8 +157,19 @@ fn quoted_path(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+/// A string that the server reads as this text.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\t' => quoted.push_str("\\t"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            _ => quoted.push(letter),
+        }
+    }
+    quoted + "\""
 }
 
 /// Lines may hold passwords, so they are not shown.

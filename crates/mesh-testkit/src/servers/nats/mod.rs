@@ -3,6 +3,8 @@
 mod cluster;
 mod config;
 mod fake;
+mod layout;
+mod mesh_server;
 mod message;
 mod monitor;
 mod place;
@@ -16,6 +18,8 @@ mod wire;
 pub use cluster::Cluster;
 pub use config::{HandshakeFirst, NatsConfig};
 pub use fake::{FakeConfig, FakeNats, Heard};
+pub use layout::{Account, Layout, User};
+pub use mesh_server::MeshServer;
 pub use message::RawMessage;
 pub use place::Place;
 pub use raw::{RawNats, Settled};

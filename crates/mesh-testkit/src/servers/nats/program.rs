@@ -13,6 +13,9 @@ use crate::servers::ServerError;
 /// Names a program to use instead of the one that is brought.
 const VARIABLE: &str = "MESH_NATS_SERVER";
 
+/// Where anybody can get one.
+const RELEASES: &str = "https://github.com/nats-io/nats-server/releases";
+
 /// The program to test with, looked for once.
 pub(super) fn find() -> Result<PathBuf, ServerError> {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
@@ -69,8 +72,8 @@ impl Search {
             }
         }
         Err(format!(
-            "no nats-server to test with. `cargo xtask test` brings one to target/tools; {VARIABLE} can \
-             name another.{refused}"
+            "no nats-server: `cargo xtask test` brings one to target/tools, {RELEASES} has them, and \
+             {VARIABLE} can name one{refused}"
         ))
     }
 }

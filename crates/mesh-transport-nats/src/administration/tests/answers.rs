@@ -1,10 +1,12 @@
 //! Answers that a server seldom gives, by heart.
 
+use std::time::Duration;
+
 use mesh_core::port::{Administration as _, DriftMode, ErrorKind, Position};
 use mesh_core::topology::{StreamName, Topology};
 use serde_json::{Value, json};
 
-use super::script::{Script, error, stream_info};
+use super::script::{SILENCE, Script, error, stream_info};
 use super::{consumer, fields, only, subject};
 use crate::administration::{StreamSettings, wanted};
 
@@ -255,4 +257,21 @@ async fn a_retirement_that_is_refused_is_an_error() {
     let admin = Script::admin([("CONSUMER.DELETE.NODES.n1", refused)]);
     let error = admin.retire(&consumer(StreamName::Nodes, "n1")).await.unwrap_err();
     assert_eq!((error.kind(), error.subject()), (ErrorKind::Broker, Some("NODES/n1")));
+}
+
+#[tokio::test]
+async fn a_look_that_is_not_answered_is_taken_again_within_its_time_and_a_change_is_not() {
+    let silent = |subject| (subject, SILENCE.to_owned());
+    let of = consumer(StreamName::Nodes, "n1");
+    let there = consumer_but(&json!({})).to_string();
+    let admin = Script::verbatim([silent(INFO_N1), (INFO_N1, there)]);
+    assert!(admin.inspect_consumer(&of).await.unwrap().is_some());
+    let admin = Script::verbatim([silent(INFO_N1), silent(INFO_N1), silent(INFO_N1)]);
+    let error = admin.inspect_consumer(&of).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::TimedOut, true));
+    assert_eq!(admin.api.waited.lock().iter().sum::<Duration>(), Duration::from_secs(5));
+    let admin = Script::verbatim([silent("CONSUMER.DELETE.NODES.n1")]);
+    let error = admin.retire(&of).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_eq!(*admin.api.waited.lock(), [Duration::from_secs(5)]);
 }

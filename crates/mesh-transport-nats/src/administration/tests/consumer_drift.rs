@@ -128,6 +128,7 @@ async fn what_a_server_can_not_change_is_named_and_the_rest_is_mended() {
     ] {
         hand.remake_consumer(STREAM, MAIL, &changes).await;
         let before = position(&hand).await;
+        let made = hand.consumer(STREAM, MAIL).await["config"].clone();
         let ack_wait = json!({ "ack_wait": 1_000_000_000 });
         hand.change_consumer(STREAM, MAIL, &ack_wait).await;
         let drift = admin.assert(&topology, DriftMode::Mend).await.unwrap();
@@ -140,6 +141,7 @@ async fn what_a_server_can_not_change_is_named_and_the_rest_is_mended() {
         let told: Vec<_> = expected.iter().map(|field| (OBJECT, *field, false)).collect();
         assert_eq!(fields(&left), told, "{changes}");
         assert_eq!(position(&hand).await, before, "{changes}");
+        assert_eq!(hand.consumer(STREAM, MAIL).await["config"], made, "{changes}");
         hand.done(&format!("CONSUMER.DELETE.{STREAM}.{MAIL}"), Value::Null).await;
         hand.make_consumer("create", STREAM, MAIL, pristine.clone()).await;
     }

@@ -1,5 +1,6 @@
 mod answers;
 mod assert;
+mod cluster;
 mod consumer_drift;
 mod groups;
 mod look;
@@ -13,8 +14,7 @@ mod together;
 use mesh_core::name::{ConsumerName, ModuleName, NodeName};
 use mesh_core::port::Drift;
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::ConsumerRef;
-use mesh_core::topology::{StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
 /// All streams, the consumers of the controller and the builder, of the node `n1` and of its module
 /// `mail`, which consumes `shop.>`.

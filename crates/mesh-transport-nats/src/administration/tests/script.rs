@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use mesh_core::port::{Operation, TransportError};
+use mesh_core::port::{ErrorKind, Operation, TransportError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -18,7 +18,12 @@ pub(super) struct Script {
     lines: Mutex<VecDeque<(&'static str, String)>>,
     /// The bodies of what was asked.
     pub(super) asked: Mutex<Vec<Value>>,
+    /// How long each answer was waited for.
+    pub(super) waited: Mutex<Vec<Duration>>,
 }
+
+/// No answer at all.
+pub(super) const SILENCE: &str = "silence";
 
 impl Script {
     pub(super) fn admin<const N: usize>(lines: [(&'static str, Value); N]) -> Admin<Self> {
@@ -27,7 +32,11 @@ impl Script {
 
     /// With answers that need not be JSON.
     pub(super) fn verbatim<const N: usize>(lines: [(&'static str, String); N]) -> Admin<Self> {
-        let script = Self { lines: Mutex::new(lines.into()), asked: Mutex::default() };
+        let script = Self {
+            lines: Mutex::new(lines.into()),
+            asked: Mutex::default(),
+            waited: Mutex::default(),
+        };
         Admin::new(script, StreamSettings::default())
     }
 
@@ -41,10 +50,10 @@ impl Script {
 impl Api for Script {
     async fn call(
         &self,
-        _operation: Operation,
+        operation: Operation,
         subject: &str,
         body: Vec<u8>,
-        _timeout: Duration,
+        timeout: Duration,
     ) -> Result<Bytes, TransportError> {
         let line = self.lines.lock().pop_front();
         let (expected, answer) = line.unwrap_or_else(|| panic!("nobody expects {subject}"));
@@ -52,6 +61,10 @@ impl Api for Script {
         let body =
             if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).unwrap() };
         self.asked.lock().push(body);
+        self.waited.lock().push(timeout);
+        if answer == SILENCE {
+            return Err(TransportError::new(ErrorKind::TimedOut, operation));
+        }
         Ok(answer.into())
     }
 }

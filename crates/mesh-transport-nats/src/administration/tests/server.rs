@@ -1,17 +1,13 @@
 //! A server of its own for each test, and a plain client that asks it.
 
-use std::env;
 use std::fmt::Debug;
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use async_nats::{Client, ConnectOptions, HeaderMap, Request};
 use async_trait::async_trait;
 use bytes::Bytes;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -19,73 +15,16 @@ use crate::administration::{Admin, StreamSettings};
 use crate::api::Api;
 use crate::pub_ack::{NoAck, PubAck, pub_ack};
 
-/// Names the program.
-const PROGRAM: &str = "MESH_NATS_SERVER";
-
-/// Gone with its folder when it is dropped.
-pub(super) struct Server {
-    child: Child,
-    folder: PathBuf,
-    url: String,
-}
+/// A server with JetStream.
+pub(super) struct Server(NatsServer);
 
 impl Server {
     pub(super) async fn start() -> Self {
-        Self::with("").await
-    }
-
-    /// With these lines in its configuration.
-    pub(super) async fn with(lines: &str) -> Self {
-        static STARTED: AtomicU32 = AtomicU32::new(0);
-        let program = env::var_os(PROGRAM)
-            .unwrap_or_else(|| panic!("{PROGRAM} must name the nats-server that tests start"));
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("mesh-admin-{}-{number}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let shown = folder.display();
-        let config = format!(
-            "listen: \"127.0.0.1:-1\"\nports_file_dir: \"{shown}\"\n\
-             jetstream {{ store_dir: \"{shown}/js\", max_file_store: 16GB }}\n{lines}\n"
-        );
-        fs::write(folder.join("conf"), config).unwrap();
-        let log = fs::File::create(folder.join("log")).unwrap();
-        let child = Command::new(program)
-            .arg("-c")
-            .arg(folder.join("conf"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let mut server = Self { child, folder, url: String::new() };
-        server.url = server.listening().await;
-        server
-    }
-
-    /// Where it listens, once it does.
-    async fn listening(&mut self) -> String {
-        let file = self.folder.join(format!("nats-server_{}.ports", self.child.id()));
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
-            let ports: Option<Value> =
-                fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-            if let Some(url) = ports.as_ref().and_then(|ports| ports["nats"][0].as_str()) {
-                return url.to_owned();
-            }
-            let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(Instant::now() < deadline, "the server does not listen; its log:\n{log}");
-            assert!(self.child.try_wait().unwrap().is_none(), "the server ended; its log:\n{log}");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        Self(NatsServer::launch(NatsConfig::new().jetstream()).await.unwrap())
     }
 
     pub(super) async fn client(&self) -> Client {
-        ConnectOptions::new().connect(&self.url).await.unwrap()
-    }
-
-    pub(super) async fn client_of(&self, user: &str) -> Client {
-        let options = ConnectOptions::with_user_and_password(user.to_owned(), user.to_owned());
-        options.connect(&self.url).await.unwrap()
+        client(&self.0).await
     }
 
     pub(super) async fn admin(&self) -> Admin<Plain> {
@@ -98,13 +37,9 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // A server that ended by itself needs no end, and a folder that stays harms nobody.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// A plain client of that server.
+pub(super) async fn client(server: &NatsServer) -> Client {
+    ConnectOptions::new().connect(server.address().to_string()).await.unwrap()
 }
 
 /// The API through a plain client. Remembers what was asked.

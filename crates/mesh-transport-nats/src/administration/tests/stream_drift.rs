@@ -86,7 +86,7 @@ async fn each_setting_of_a_stream_is_reported_and_mended() {
 #[tokio::test]
 async fn what_a_server_can_not_change_is_named_and_the_rest_is_mended() {
     let (_server, _admin, hand) = events().await;
-    let topology = only(StreamName::Events);
+    let topology = small_events(|events| events.max_bytes = 2_000_000);
     let pristine = hand.stream("EVENTS").await["config"].clone();
     let mail = hand.consumer("EVENTS", "n1_mail").await["config"].clone();
     for (changes, expected) in [
@@ -110,7 +110,8 @@ async fn what_a_server_can_not_change_is_named_and_the_rest_is_mended() {
     ] {
         let server = Server::start().await;
         let (admin, hand) = (server.admin().await, server.hand().await);
-        hand.done("STREAM.CREATE.EVENTS", changed(&pristine, &changes)).await;
+        let small = changed(&pristine, &json!({ "max_bytes": 1_000_000 }));
+        hand.done("STREAM.CREATE.EVENTS", changed(&small, &changes)).await;
         let changed = hand.stream("EVENTS").await["config"].clone();
         if changes["retention"] == "workqueue" {
             let mut all = mail.clone();
@@ -126,7 +127,6 @@ async fn what_a_server_can_not_change_is_named_and_the_rest_is_mended() {
             before = json!([3, 3]);
         }
         settles(async || stored(&hand).await, &before).await;
-        hand.change_stream("EVENTS", &json!({ "max_bytes": 1_000_000 })).await;
         let drift = admin.assert(&topology, DriftMode::Mend).await.unwrap();
         let drift = fields(&drift);
         for field in &expected {
@@ -257,4 +257,24 @@ async fn a_stream_may_take_a_subject_that_another_gives_up() {
     assert!(fields(&drift).contains(&("EVENTS", "subjects", true)), "{drift:?}");
     hand.append_all("mesh.events.dead", &["1"]).await;
     assert_eq!(hand.stream("EVENTS_DEAD").await["state"]["messages"], 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_must_drop_the_oldest_keeps_its_size() {
+    let server = Server::start().await;
+    let (admin, hand) = (server.admin().await, server.hand().await);
+    // Schedules can't be switched off, and go with no other policy.
+    let scheduled = json!({
+        "name": "EVENTS", "subjects": ["mesh.events.*.>", "mesh.replay.*.>"], "discard": "old",
+        "allow_msg_schedules": true, "allow_msg_ttl": true, "max_bytes": 1_000_000,
+    });
+    hand.done("STREAM.CREATE.EVENTS", scheduled).await;
+    hand.append_all("mesh.events.shop.sold", &["1", "2", "3"]).await;
+    let tiny = small_events(|events| events.max_bytes = 100);
+    let drift = admin.assert(&tiny, DriftMode::Mend).await.unwrap();
+    for field in ["discard", "max_bytes", "allow_msg_schedules"] {
+        assert!(fields(&drift).contains(&("EVENTS", field, false)), "{drift:?}");
+    }
+    assert!(fields(&drift).contains(&("EVENTS", "max_age", true)), "{drift:?}");
+    assert_eq!(hand.stream("EVENTS").await["state"]["messages"], 3);
 }

@@ -1,0 +1,114 @@
+//! The credentials of a mesh: a document for each who takes part (protocol §5), by the names of their
+//! files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mesh_core::credential::{Credential, MAX_DOCUMENT_BYTES};
+use mesh_core::identity::Principal;
+use mesh_core::manifest::Mesh;
+use mesh_transport_nats::{Target, TargetError};
+
+use crate::demo::load;
+
+/// The controller's name among the files: there is one, whatever it is called.
+pub(super) const CONTROLLER: &str = "controller";
+
+/// The name of a principal's file, without its ending: `n1.mail`, `person.ada`, `controller`.
+pub(super) fn name_of(principal: &Principal) -> String {
+    match principal {
+        Principal::Controller { .. } => CONTROLLER.to_owned(),
+        other => other.amqp_user(),
+    }
+}
+
+/// Everybody's way in.
+#[derive(Debug, Default)]
+pub(super) struct Credentials(BTreeMap<String, Target>);
+
+/// What is wrong with the files in a folder.
+#[derive(Debug)]
+pub(crate) struct Mistakes {
+    folder: PathBuf,
+    /// A file's name, and what is wrong with it.
+    found: Vec<(String, Mistake)>,
+}
+
+/// What is wrong with one file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Mistake {
+    #[error("it is missing")]
+    Missing,
+    #[error("it can't be read: {0}")]
+    Unread(#[from] io::Error),
+    #[error("it is longer than {MAX_DOCUMENT_BYTES} bytes")]
+    TooLarge,
+    #[error(transparent)]
+    Document(#[from] mesh_core::credential::CredentialError),
+    #[error("it is the credential of {0}")]
+    Another(Principal),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+impl Credentials {
+    /// Those of the controller, of each module on each of its nodes and of each person.
+    pub(super) fn read(folder: &Path, mesh: &Mesh) -> Result<Self, Mistakes> {
+        let modules =
+            mesh.instances().map(|at| Principal::Module { node: at.node, module: at.module });
+        let people = mesh.people().map(|(name, _)| Principal::Person { name: name.clone() });
+        let mut names = vec![CONTROLLER.to_owned()];
+        names.extend(modules.chain(people).map(|principal| name_of(&principal)));
+        let mut all = Self::default();
+        let mut found = Vec::new();
+        for name in names {
+            let file = format!("{name}.json");
+            match read(&folder.join(&file), &name) {
+                Ok(target) => drop(all.0.insert(name, target)),
+                Err(mistake) => found.push((file, mistake)),
+            }
+        }
+        if found.is_empty() { Ok(all) } else { Err(Mistakes { folder: folder.to_owned(), found }) }
+    }
+
+    /// The same with one more.
+    #[cfg(unix)]
+    pub(super) fn with(mut self, credential: &Credential) -> Result<Self, TargetError> {
+        self.0.insert(name_of(credential.principal()), Target::of(credential)?);
+        Ok(self)
+    }
+
+    /// The way in of this principal, if it is among them.
+    pub(super) fn target(&self, name: &str) -> Option<&Target> {
+        self.0.get(name)
+    }
+}
+
+fn read(file: &Path, name: &str) -> Result<Target, Mistake> {
+    let document = match load::bytes(file, MAX_DOCUMENT_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Mistake::Missing),
+        read => read?,
+    };
+    if document.len() > MAX_DOCUMENT_BYTES {
+        return Err(Mistake::TooLarge);
+    }
+    let credential = Credential::parse(document)?;
+    if name_of(credential.principal()) != name {
+        return Err(Mistake::Another(credential.principal().clone()));
+    }
+    Ok(Target::of(&credential)?)
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the credentials in {} have mistakes:", self.folder.display())?;
+        for (file, mistake) in &self.found {
+            write!(f, "\n  {file}: {mistake}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Mistakes {}

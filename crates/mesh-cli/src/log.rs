@@ -1,0 +1,68 @@
+//! What is logged: nothing, unless `MESH_LOG` asks for it.
+
+use std::io;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+/// The library that logs each word of a server's at level INFO, answers to probes among them.
+const CHATTY: &str = "async_nats";
+
+/// Logs to stderr what `MESH_LOG` asks for, in plain text.
+///
+/// # Errors
+/// What is wrong with it, for a person.
+pub(crate) fn init() -> Result<(), String> {
+    let Some(asked) = std::env::var_os("MESH_LOG").filter(|asked| !asked.is_empty()) else {
+        return Ok(());
+    };
+    let filter = match asked.to_str() {
+        None => Err("not UTF-8".to_owned()),
+        Some(asked) => {
+            EnvFilter::builder().parse(completed(asked)).map_err(|error| error.to_string())
+        }
+    };
+    let filter = filter.map_err(|error| {
+        format!(
+            "MESH_LOG={asked:?}: {error}\nhint: write a level, such as `debug`, or levels of parts, such as `mesh_sdk=trace,warn`"
+        )
+    })?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .init();
+    Ok(())
+}
+
+/// The same, with what is chatty at `warn` where everything else is more: unless it is named.
+fn completed(asked: &str) -> String {
+    let more =
+        |part: &str| part.parse::<LevelFilter>().is_ok_and(|level| level > LevelFilter::WARN);
+    let parts = || asked.split(',').map(str::trim);
+    if parts().any(more) && !parts().any(|part| part.starts_with(CHATTY)) {
+        return format!("{asked},{CHATTY}=warn");
+    }
+    asked.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_chatty_is_at_warn_unless_it_is_named_or_everything_is_less() {
+        for (asked, filter) in [
+            ("debug", "debug,async_nats=warn"),
+            ("mesh_sdk=trace, INFO", "mesh_sdk=trace, INFO,async_nats=warn"),
+            ("error", "error"),
+            ("off", "off"),
+            ("mesh_sdk=trace", "mesh_sdk=trace"),
+            ("debug,async_nats=trace", "debug,async_nats=trace"),
+            ("async_nats::connector=info,debug", "async_nats::connector=info,debug"),
+        ] {
+            assert_eq!(completed(asked), filter);
+            assert!(EnvFilter::builder().parse(filter).is_ok(), "{filter}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use std::fmt::{self, Display};
+
+use mesh_core::credential::Secret;
+use mesh_core::identity::Principal;
+use mesh_core::permissions::Permissions;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::servers::ServerError;
+
+/// The accounts of a mesh's server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Account {
+    /// Has the streams, and the controller.
+    Bus,
+    /// Has everybody else: tools, asks and answers stay in it.
+    Edge,
+    /// Has everybody and everything, where nothing is split.
+    Mesh,
+    /// Has gateways of realms, and nothing of the mesh. It is written only where it has users.
+    Backbone,
+}
+
+impl Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bus => "BUS",
+            Self::Edge => "EDGE",
+            Self::Mesh => "MESH",
+            Self::Backbone => "BACKBONE",
+        })
+    }
+}
+
+/// A user of the server's. `Debug` hides the password.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct User {
+    /// Where it is.
+    pub account: Account,
+    /// Who logs in as it.
+    pub principal: Principal,
+    /// What it may do.
+    pub permissions: Permissions,
+    name: String,
+    password: Secret,
+}
+
+impl User {
+    /// One with a password of its own, named after the tokens of its inbox: `mail.n1`.
+    ///
+    /// # Errors
+    /// [`ServerError::Layout`], if the machine gives no randomness.
+    pub fn new(
+        account: Account,
+        principal: Principal,
+        permissions: Permissions,
+    ) -> Result<Self, ServerError> {
+        let (what, which) = principal.inbox_tokens();
+        Self::named(format!("{what}.{which}"), account, principal, permissions)
+    }
+
+    /// The same under another name, of any characters.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn named(
+        name: impl Into<String>,
+        account: Account,
+        principal: Principal,
+        permissions: Permissions,
+    ) -> Result<Self, ServerError> {
+        Ok(Self { account, principal, permissions, name: name.into(), password: minted()? })
+    }
+
+    /// The name to log in with.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The password.
+    #[must_use]
+    pub fn password(&self) -> &Secret {
+        &self.password
+    }
+}
+
+/// 128 random bits in hex.
+fn minted() -> Result<Secret, ServerError> {
+    let mut bytes = [0; 16];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|_| ServerError::layout("the machine gives no randomness"))?;
+    Ok(Secret::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+}

@@ -1,0 +1,20 @@
+//! A private RabbitMQ with TLS, for each test process or for a test alone, and what sets it up.
+
+mod account;
+mod config;
+mod definitions;
+mod home;
+mod hosts;
+mod management;
+mod place;
+mod plugins;
+mod server;
+mod start;
+mod users;
+
+pub use account::{Account, password_hash};
+pub use config::RabbitConfig;
+pub use definitions::Definitions;
+pub use hosts::VirtualHost;
+pub use management::Management;
+pub use server::{RabbitServer, shared};

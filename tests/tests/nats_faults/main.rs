@@ -1,0 +1,24 @@
+//! The NATS adapter on real servers that fail: killed, cut off, slow, full of refusals, changed between
+//! two connections. What happened is printed in numbers: `cargo test --test nats_faults -- --nocapture`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+#![allow(clippy::print_stdout, reason = "what happened is told in numbers")]
+#![allow(clippy::future_not_send, reason = "looks of a test stay on its task")]
+
+mod bed;
+mod changes;
+mod closing;
+mod cluster;
+mod denials;
+mod gone;
+mod kills;
+mod sessions;
+mod silent;
+mod slow;
+mod storm;
+mod verdicts;
+mod ways;

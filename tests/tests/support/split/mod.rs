@@ -1,0 +1,49 @@
+//! A private nats-server in the layouts of protocol §4, with the users of a small mesh: `split`, where
+//! BUS holds the streams and EDGE everybody else, and `one account`, which the documents describe and
+//! which is shown here for what it lets through.
+
+mod bed;
+mod mesh;
+
+pub use bed::{Bed, PATIENCE, Started};
+pub use mesh::{TAP, layout};
+
+/// Whether streams and everybody else share an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    Split,
+    OneAccount,
+}
+
+/// How the server is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    pub isolation: Isolation,
+    /// Whether deliveries carry the second form of acknowledgement addresses.
+    pub second_form: bool,
+    /// Whether JetStream refuses what it does not know.
+    pub strict: bool,
+    /// One more subject that EDGE imports: what must never be done.
+    pub service: Option<&'static str>,
+    /// How many connections EDGE may have, and the server four times as many.
+    pub connections: u32,
+    /// How many subscriptions a connection may have.
+    pub subscriptions: u32,
+}
+
+impl Setup {
+    pub const fn of(isolation: Isolation) -> Self {
+        Self {
+            isolation,
+            second_form: false,
+            strict: true,
+            service: None,
+            connections: 1000,
+            subscriptions: 10_000,
+        }
+    }
+
+    pub const fn split() -> Self {
+        Self::of(Isolation::Split)
+    }
+}
