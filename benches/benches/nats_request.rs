@@ -1,9 +1,9 @@
 //! Questions and answers of 1 KiB, one after another and 64 at a time.
 //!
-//! The baseline is the client library's `request` and a subscription in a queue group that publishes
-//! to whatever reply address it is shown. Ours checks that the address is one it may answer to, and its
-//! answers return when the server has handled them. For RustStream the same responder answers as for
-//! the baseline: it is the asker that is compared.
+//! `ask` compares the asker alone: all ask the same responder, who is written by hand with the client
+//! library and publishes to whatever reply address it is shown. `ask and answer` compares both ends: ours
+//! checks that the address is one it may answer to, and its answers return when the server has handled
+//! them, for which it asks the server each time.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark may fail loudly")]
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
@@ -30,11 +30,13 @@ fn main() {
     let ground = Ground::new();
     ground.runtime.spawn(serve(ground.ours("bench")));
     ground.runtime.spawn(serve_by_hand(ground.theirs()));
-    race(&ground, "request, one by one", 1_000, 1);
-    race(&ground, "request, 64 in flight", 10_000, 64);
+    race(&ground, "ask, one by one", BY_HAND, 1_000, 1);
+    race(&ground, "ask, 64 in flight", BY_HAND, 10_000, 64);
+    race(&ground, "ask and answer, one by one", SUBJECT, 1_000, 1);
+    race(&ground, "ask and answer, 64", SUBJECT, 10_000, 64);
 }
 
-fn race(ground: &Ground, name: &'static str, count: u32, together: usize) {
+fn race(ground: &Ground, name: &'static str, asked: &str, count: u32, together: usize) {
     let asker = ground.ours("asker");
     let requests = asker.requests().unwrap();
     let client = ground.theirs();
@@ -44,7 +46,7 @@ fn race(ground: &Ground, name: &'static str, count: u32, together: usize) {
     let mut contestants = vec![
         Contestant::new("ours", || {
             let (requests, payload) = (Arc::clone(requests), payload.clone());
-            let subject = Subject::new(SUBJECT).unwrap();
+            let subject = Subject::new(asked).unwrap();
             ground.block(lap(count, together, move || {
                 ask(Arc::clone(&requests), subject.clone(), payload.clone())
             }))
@@ -55,10 +57,13 @@ fn race(ground: &Ground, name: &'static str, count: u32, together: usize) {
         }),
     ];
     #[cfg(feature = "ruststream")]
-    contestants.push(Contestant::new("RustStream", || {
-        let (publisher, payload) = (publisher.clone(), payload.clone());
-        ground.block(lap(count, together, move || rival::ask(publisher.clone(), payload.clone())))
-    }));
+    if asked == BY_HAND {
+        contestants.push(Contestant::new("RustStream", || {
+            let (publisher, payload) = (publisher.clone(), payload.clone());
+            let ask = move || rival::ask(publisher.clone(), payload.clone());
+            ground.block(lap(count, together, ask))
+        }));
+    }
     for standing in Race::new(name, count).run(&mut contestants) {
         println!("{standing}");
     }
@@ -87,6 +92,7 @@ where
 
 async fn ask(requests: Arc<dyn Requests>, subject: Subject, payload: Bytes) {
     let message = message(&subject, &id(), &payload);
+    // Whoever answers by hand reads no address.
     let responder = Responder::Module("bench".parse().unwrap());
     let answer = requests.request(responder, message, TIMEOUT).await.unwrap();
     assert_eq!(black_box(answer).payload().len(), payload.len());

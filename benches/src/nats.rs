@@ -23,7 +23,8 @@ const PASSWORD: &str = "publicknowledge";
 /// The subject that events go to.
 pub const EVENT: &str = "mesh.events.bench.made";
 
-/// A private server and a runtime with two workers.
+/// A private server and a runtime with two workers, or as many as the environment's
+/// `MESH_BENCH_WORKERS` says.
 #[derive(Debug)]
 pub struct Ground {
     /// Where everything of this process runs.
@@ -40,8 +41,9 @@ impl Ground {
     /// Starts all of it.
     #[must_use]
     pub fn new() -> Self {
+        let told = std::env::var("MESH_BENCH_WORKERS").ok().and_then(|text| text.parse().ok());
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(told.unwrap_or(2))
             .enable_all()
             .build()
             .unwrap();

@@ -22,10 +22,14 @@ impl Branch {
 
     /// The address of `key`.
     pub(crate) fn address(&self, key: Key) -> Subject {
+        let mut digits = [0; DIGITS];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(key.to_be_bytes()) {
+            pair[0] = HEX[usize::from(byte >> 4)];
+            pair[1] = HEX[usize::from(byte & 0xf)];
+        }
         let mut text = String::with_capacity(self.0.len() + DIGITS);
         text.push_str(&self.0);
-        let digit = |nibble: u8| char::from(HEX[usize::from(nibble & 0xf)]);
-        text.extend(key.to_be_bytes().into_iter().flat_map(|byte| [digit(byte >> 4), digit(byte)]));
+        text.push_str(std::str::from_utf8(&digits).unwrap_or_default());
         Subject::from(text)
     }
 

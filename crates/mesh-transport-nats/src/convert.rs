@@ -75,16 +75,16 @@ fn headers_in(map: &HeaderMap) -> Headers {
     let mut headers = Headers::with_capacity(map.len());
     for (name, values) in map.iter() {
         let text: &str = name.as_ref();
-        if is_reserved(text) {
-            continue;
-        }
+        let name = match HeaderName::known(text) {
+            Some(name) => Ok(name),
+            None if is_reserved(text) => continue,
+            None => HeaderName::new(text.to_owned()),
+        };
         for value in values {
-            let name = HeaderName::received(text);
-            match (name, HeaderValue::new(value.as_str().to_owned())) {
-                (Ok(name), Ok(value)) => headers.append(name, value),
-                (Err(error), _) | (_, Err(error)) => {
-                    tracing::debug!(%error, "a header was passed over");
-                }
+            match (&name, HeaderValue::new(value.as_str().to_owned())) {
+                (Ok(name), Ok(value)) => headers.append(name.clone(), value),
+                (Err(error), _) => tracing::debug!(%error, "a header was passed over"),
+                (_, Err(error)) => tracing::debug!(%error, "a header was passed over"),
             }
         }
     }

@@ -248,6 +248,9 @@ impl Session {
         &self,
         operation: Operation,
     ) -> Result<Option<tokio::sync::OwnedSemaphorePermit>, TransportError> {
+        if let Ok(permit) = self.unproven.clone().try_acquire_owned() {
+            return Ok(Some(permit));
+        }
         let permit = self.unproven.clone().acquire_owned().await;
         permit.map(Some).map_err(|_| disconnected(operation))
     }

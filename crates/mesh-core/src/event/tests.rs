@@ -231,7 +231,7 @@ proptest! {
         id in "[ -~]{1,128}",
         cause in proptest::option::of("[ -~]{1,32}"),
         schema in proptest::option::of(".{0,16}"),
-        name in "x-t[a-z]{0,4}",
+        name in "x-u[a-z]{0,4}",
         text in any::<String>(),
         millis in 0..253_402_300_799_999i64,
         data in any::<Vec<Option<f32>>>(),

@@ -52,10 +52,16 @@ pub(crate) fn belongs_to_broker(name: &str) -> bool {
     let prefixed = |prefix: &str| {
         name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
-    let is = |whole: &&str| name.eq_ignore_ascii_case(whole);
-    prefixed("nats-")
-        || prefixed("x-first-death-")
-        || ["status", "cc", "bcc", "x-death", "x-delivery-count"].iter().any(is)
+    let is = |whole: &str| name.eq_ignore_ascii_case(whole);
+    // Each message's headers come by here, and the first letter settles most.
+    match name.as_bytes().first() {
+        Some(b'n' | b'N') => prefixed("nats-"),
+        Some(b's' | b'S') => is("status"),
+        Some(b'c' | b'C') => is("cc"),
+        Some(b'b' | b'B') => is("bcc"),
+        Some(b'x' | b'X') => is("x-death") || is("x-delivery-count") || prefixed("x-first-death-"),
+        _ => false,
+    }
 }
 
 /// The two that a responder sets, to say that a tool failed (protocol §6).

@@ -10,6 +10,9 @@ pub mod names {
         ($($(#[$doc:meta])* $constant:ident = $text:expr;)*) => {
             $($(#[$doc])* pub const $constant: HeaderName = HeaderName::from_static($text);)*
 
+            #[cfg(test)]
+            pub(crate) const ALL: &[HeaderName] = &[$($constant),*];
+
             /// The constant of this very text.
             pub(super) fn find(text: &str) -> Option<HeaderName> {
                 $(if text == $text {
@@ -142,12 +145,10 @@ impl HeaderName {
         Ok(Self(text))
     }
 
-    /// A name that arrived: as [`new`](Self::new), and without a copy where it is one of [`names`].
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn received(text: &str) -> Result<Self, HeaderError> {
-        names::find(text).map_or_else(|| Self::new(text.to_owned()), Ok)
+    /// The one of [`names`] that is this very text, without a copy of it.
+    #[must_use]
+    pub fn known(text: &str) -> Option<Self> {
+        names::find(text)
     }
 
     /// The text, where it lives as long as the program: a literal, or one of [`names`].

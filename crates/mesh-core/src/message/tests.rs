@@ -50,8 +50,30 @@ fn setting_replaces_every_value_of_that_name_and_keeps_its_place() {
 }
 
 #[test]
+fn a_name_of_the_mesh_is_known_and_is_no_brokers() {
+    for name in names::ALL {
+        assert_eq!(HeaderName::known(name.as_str()).as_ref(), Some(name));
+        assert_eq!(name.as_static(), Some(name.as_str()));
+        assert!(!is_reserved(name.as_str()), "{name}");
+    }
+    for other in ["", "X-Event-Id", "x-event-i", "x-event-idd", "nats-msg-id"] {
+        assert_eq!(HeaderName::known(other), None, "{other}");
+    }
+    assert_eq!(HeaderName::new("a".to_owned()).unwrap().as_static(), None);
+}
+
+#[test]
 fn a_broker_header_is_refused_in_any_case() {
-    for name in ["Nats-Rollup", "nats-msg-id", "CC", "x-death", "X-First-Death-Queue", "Status"] {
+    for name in [
+        "Nats-Rollup",
+        "nats-msg-id",
+        "CC",
+        "bcc",
+        "x-death",
+        "X-First-Death-Queue",
+        "X-Delivery-Count",
+        "Status",
+    ] {
         let (name, value) = header(name, "x");
         let problem = message().with_header(name, value).check(&Limits::default()).unwrap_err();
         assert!(matches!(problem, MessageProblem::BrokerHeader { .. }), "{problem}");
@@ -72,6 +94,11 @@ fn size_and_repetition_are_told_apart() {
         message().with_header(name, value).check(&limits),
         Err(MessageProblem::Headers { max: 10, found: 11 })
     );
+    let many: Headers = (0..40).map(|n| header(&format!("h{n}"), "")).collect();
+    assert_eq!(many.repeated(), None);
+    let mut again = many.clone();
+    again.append("h7".parse().unwrap(), "".parse().unwrap());
+    assert_eq!(again.repeated().map(HeaderName::as_str), Some("h7"));
     let twice: Headers = [header("a", ""), header("a", "")].into_iter().collect();
     let problem = message().with_headers(twice).check(&limits).unwrap_err();
     assert_eq!(problem, MessageProblem::RepeatedHeader { name: "a".into() });

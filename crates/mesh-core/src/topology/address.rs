@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{ConsumerRef, MeshSubject, StreamName};
+use super::mesh_subject::{Shape, shape};
+use super::{ConsumerRef, StreamName};
 use crate::identity::Principal;
 use crate::identity::Responder;
 use crate::name::ConsumerName;
@@ -117,24 +118,22 @@ impl ReplyAddress {
         let mut tokens = reply.tokens();
         let inbox = tokens.next() == Some("_INBOX");
         let (caller, name) = (tokens.next().unwrap_or(""), tokens.next().unwrap_or(""));
-        let shape = inbox && is_label(caller) && is_label(name);
+        let whose = inbox && is_label(caller) && is_label(name);
         let (Some(named), Some(random), None) = (tokens.next(), tokens.next(), tokens.next())
         else {
             return Err(AddressError::NotAReply);
         };
         let hex = random.len() == 32
             && random.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
-        if !shape || !hex || matches!(named, "ack" | "echo") {
+        if !whose || !hex || matches!(named, "ack" | "echo") {
             return Err(AddressError::NotAReply);
         }
         if named != responder.as_str() {
             return Err(AddressError::OtherResponder);
         }
-        let may_ask = match MeshSubject::parse(asked) {
-            Ok(MeshSubject::Ask { node, .. }) => caller == "host" && name == node.as_str(),
-            Ok(MeshSubject::Tool { tool, .. }) if is_reserved_tool(tool.as_str()) => {
-                caller == "controller"
-            }
+        let may_ask = match shape(asked.as_str()) {
+            Some(Shape::Ask(node, _)) => caller == "host" && name == node,
+            Some(Shape::Tool(_, tool)) if is_reserved_tool(tool) => caller == "controller",
             _ => true,
         };
         if !may_ask {

@@ -144,7 +144,7 @@ impl MeshSubject {
 }
 
 /// What a text is by its shape; the names in it are not checked.
-enum Shape<'a> {
+pub(super) enum Shape<'a> {
     Report(&'a str),
     Enrol,
     Built,
@@ -158,7 +158,7 @@ enum Shape<'a> {
     Ask(&'a str, &'a str),
 }
 
-fn shape(text: &str) -> Option<Shape<'_>> {
+pub(super) fn shape(text: &str) -> Option<Shape<'_>> {
     let (branch, rest) = text.strip_prefix("mesh.")?.split_once('.')?;
     let pair = || rest.split_once('.');
     Some(match (branch, rest) {
