@@ -7,7 +7,7 @@ use std::thread;
 use mesh_testkit::differential::Difference;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 
 /// How many runs, and how many of them at once.
 pub struct Runs {
@@ -16,61 +16,81 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Runs what the strategy makes, each on a runtime of its own.
-    pub fn of<T: Debug, S: Strategy<Value = Vec<T>>>(
+    /// Runs what the strategy makes. None may show a difference.
+    pub fn pass<T: Debug, S: Strategy<Value = Vec<T>>>(
         &self,
         strategy: impl Fn() -> S + Sync,
-        run: impl Fn(&S::Value, &Runtime) -> Result<(), Difference> + Sync,
+        run: impl AsyncFn(&[T]) -> Result<(), Difference> + Sync,
     ) {
         let usual = Config::default();
+        // 256 is what proptest says where nobody asks for more.
+        let cases = if usual.cases == 256 { self.cases } else { usual.cases };
+        let config = Config { max_shrink_time: 120_000, ..config(cases.div_ceil(self.at_once)) };
         let first = match usual.rng_seed {
             RngSeed::Fixed(seed) => seed,
             RngSeed::Random => RandomState::new().hash_one(0) >> 16,
         };
-        // 256 is what proptest says where nobody asks for more.
-        let cases = if usual.cases == 256 { self.cases } else { usual.cases };
-        let runs = |seed| runs(seed, cases.div_ceil(self.at_once), strategy(), &run);
-        let runs = &runs;
+        let one = |seed| {
+            let config = Config { rng_seed: RngSeed::Fixed(seed), ..config.clone() };
+            let (why, steps) = run_all(config, strategy(), &run)?;
+            Some(format!("seed {seed}: {why}\n  {}", each(&steps)))
+        };
+        let one = &one;
+        let seeds = first..first + u64::from(self.at_once);
         let failures: Vec<_> = thread::scope(|scope| {
-            let all: Vec<_> = (first..first + u64::from(self.at_once))
-                .map(|seed| scope.spawn(move || runs(seed)))
-                .collect();
+            let all: Vec<_> = seeds.map(|seed| scope.spawn(move || one(seed))).collect();
             all.into_iter().filter_map(|one| one.join().unwrap()).collect()
         });
         assert!(failures.is_empty(), "{}", failures.join("\n"));
     }
+
+    /// Runs what the strategy makes, always the same, until one shows a difference, which must be told in
+    /// these words.
+    pub fn notice<T: Debug, S: Strategy<Value = Vec<T>>>(
+        &self,
+        words: &str,
+        strategy: impl Fn() -> S,
+        run: impl AsyncFn(&[T]) -> Result<(), Difference>,
+    ) {
+        let config =
+            Config { rng_seed: RngSeed::Fixed(1), max_shrink_iters: 0, ..config(self.cases) };
+        let noticed = run_all(config, strategy(), &run);
+        let (why, _) = noticed.unwrap_or_else(|| panic!("nothing is noticed: {words}"));
+        assert!(why.contains(words), "wanted is {words:?} in: {why}");
+    }
 }
 
-fn runs<T: Debug, S: Strategy<Value = Vec<T>>>(
-    seed: u64,
-    cases: u32,
-    strategy: S,
-    run: impl Fn(&S::Value, &Runtime) -> Result<(), Difference>,
-) -> Option<String> {
-    let config = Config {
+fn config(cases: u32) -> Config {
+    Config {
         cases,
-        rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
         max_global_rejects: cases,
         max_shrink_iters: 10_000,
-        max_shrink_time: 120_000,
         ..Config::default()
-    };
+    }
+}
+
+/// The first difference, and the steps that show it.
+fn run_all<T: Debug, S: Strategy<Value = Vec<T>>>(
+    config: Config,
+    strategy: S,
+    run: impl AsyncFn(&[T]) -> Result<(), Difference>,
+) -> Option<(String, Vec<T>)> {
     let result = TestRunner::new(config).run(&strategy, |steps| {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        run(&steps, &runtime).map_err(|difference| {
+        runtime.block_on(run(&steps)).map_err(|difference| {
+            let text = difference.to_string();
             if difference.is_too_slow() {
-                TestCaseError::reject(difference.to_string())
+                TestCaseError::reject(text)
             } else {
-                TestCaseError::fail(difference.to_string())
+                TestCaseError::fail(text)
             }
         })
     });
-    let error = result.err()?;
-    Some(match error {
-        TestError::Fail(why, steps) => format!("seed {seed}: {why}\n  {}", each(&steps)),
-        TestError::Abort(why) => format!("seed {seed}: {why}"),
-    })
+    match result.err()? {
+        TestError::Fail(why, steps) => Some((why.to_string(), steps)),
+        TestError::Abort(why) => Some((why.to_string(), Vec::new())),
+    }
 }
 
 /// Each on a line of its own, to be pasted into a test.

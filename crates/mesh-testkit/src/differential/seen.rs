@@ -79,9 +79,17 @@ pub(super) fn done<T>(result: Result<T, TransportError>) -> String {
     outcome(result, |_| "done".to_owned())
 }
 
-/// What has arrived by now; nothing if nothing has.
-pub(super) fn arrived<T>(incoming: &mut Incoming<T>) -> Option<Option<Result<T, ReceiveError>>> {
-    pin!(incoming.next()).now_or_never()
+/// What has arrived by now, and the end if it ended. Of a broker that never stops, enough to see that.
+pub(super) fn arrived<T>(incoming: &mut Incoming<T>) -> Vec<Option<Result<T, ReceiveError>>> {
+    const ENOUGH: usize = 1000;
+    let mut all = Vec::new();
+    while all.len() < ENOUGH
+        && !matches!(all.last(), Some(None))
+        && let Some(item) = pin!(incoming.next()).now_or_never()
+    {
+        all.push(item);
+    }
+    all
 }
 
 /// What a reader was told beside arrivals.

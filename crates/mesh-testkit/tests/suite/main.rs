@@ -4,6 +4,7 @@
 mod breaches;
 mod clock;
 mod coverage;
+mod differential;
 mod expect;
 mod honest;
 mod model;

@@ -31,6 +31,8 @@ pub(super) struct Desk {
     /// What was told beside deliveries, and what should not have come.
     pub(super) words: Vec<String>,
     pub(super) retired: bool,
+    /// Whether both brokers let claims run out, and say when.
+    claims_end: bool,
 }
 
 pub(super) struct Reader {
@@ -50,7 +52,7 @@ pub(super) struct Delayed {
 }
 
 impl Desk {
-    pub(super) fn new((spec, of): (ConsumerSpec, Principal)) -> Self {
+    pub(super) fn new(spec: ConsumerSpec, of: Principal, claims_end: bool) -> Self {
         Self {
             spec,
             of,
@@ -63,6 +65,7 @@ impl Desk {
             unknown: BTreeSet::new(),
             words: Vec::new(),
             retired: false,
+            claims_end,
         }
     }
 
@@ -74,7 +77,7 @@ impl Desk {
     pub(super) fn take(&mut self) {
         let mut readers = std::mem::take(&mut self.readers);
         readers.retain_mut(|reader| {
-            while let Some(item) = arrived(&mut reader.deliveries) {
+            for item in arrived(&mut reader.deliveries) {
                 match item {
                     Some(Ok(delivery)) => self.accept(reader, delivery),
                     Some(Err(word)) => {
@@ -158,17 +161,17 @@ impl Desk {
     }
 
     pub(super) fn given(&self) -> Vec<String> {
-        self.held.values().map(describe).collect()
+        self.held.values().map(|delivery| self.describe(delivery)).collect()
     }
-}
 
-/// All that is promised of a delivery.
-pub(super) fn describe(delivery: &Delivery) -> String {
-    let info = delivery.info();
-    let (of, claim) = (info.max_attempts.unwrap_or(0), info.ack_wait.unwrap_or_default());
-    let sequence = info.sequence.unwrap_or(0);
-    let message = whole(delivery.message());
-    format!("{sequence} try {} of {of}, {claim:?}: {message}", info.attempt)
+    /// All that is promised of a delivery.
+    pub(super) fn describe(&self, delivery: &Delivery) -> String {
+        let info = delivery.info();
+        let sequence = info.sequence.unwrap_or(0);
+        let (of, claim) = (info.max_attempts, info.ack_wait.filter(|_| self.claims_end));
+        let message = whole(delivery.message());
+        format!("{sequence} try {} of {of:?}, {claim:?}: {message}", info.attempt)
+    }
 }
 
 /// A message as it is kept or heard, without what the broker adds.

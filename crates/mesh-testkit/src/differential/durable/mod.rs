@@ -81,8 +81,10 @@ impl Side for Durable {
             None
         };
         let listening =
-            controller.transport().subscribe(world::window(), SubscribeOptions::default());
+            controller.transport().subscribe(world::window(common), SubscribeOptions::default());
         let live = scene.soon("subscribe", listening).await??;
+        let claims_end = common.has(Capability::ClaimTimeout);
+        let desks = consumers.into_iter().map(|(spec, of)| Desk::new(spec, of, claims_end));
         Ok(Self {
             shop: scene.join("shop").await?,
             host: scene.dial(host("n1"), None).await?,
@@ -92,7 +94,7 @@ impl Side for Durable {
             ack_wait,
             controller,
             clerk,
-            desks: consumers.into_iter().map(Desk::new).collect(),
+            desks: desks.collect(),
             left: Vec::new(),
             live,
             heard: Vec::new(),
@@ -174,7 +176,7 @@ impl Durable {
     }
 
     fn listen(&mut self) -> Verdict {
-        while let Some(item) = arrived(&mut self.live) {
+        for item in arrived(&mut self.live) {
             let item = item.ok_or_else(|| Failure::new("the live subscription ended"))?;
             let message = item?;
             let body = text(&message);

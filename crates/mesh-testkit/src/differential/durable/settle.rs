@@ -5,7 +5,7 @@ use std::time::Duration;
 use mesh_core::port::{Delivery, TransportError};
 use tokio::time::Instant;
 
-use super::desk::{Delayed, describe};
+use super::desk::Delayed;
 use super::world::DELAY;
 use super::{Durable, Why};
 use crate::differential::seen::done;
@@ -136,7 +136,7 @@ impl Durable {
         loop {
             self.desks[index].take();
             while let Some((sequence, delivery)) = self.desks[index].held.pop_first() {
-                all.push((sequence, describe(&delivery)));
+                all.push((sequence, self.desks[index].describe(&delivery)));
                 self.scene.soon("an ack", delivery.ack()).await??;
             }
             let owes = self.owes(index).await?.unwrap_or(0);

@@ -3,7 +3,7 @@ use std::time::Duration;
 use mesh_core::identity::Principal;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{Capability, Reason};
-use mesh_core::subject::Subject;
+use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{ConsumerRules, ConsumerSpec, StreamName, Topology};
 
 use super::{Place, Why};
@@ -105,9 +105,10 @@ pub(super) fn topology(consumers: &[(ConsumerSpec, Principal)]) -> Topology {
     consumers.iter().fold(topology, |topology, (spec, _)| topology.with_consumer(spec.clone()))
 }
 
-/// What lives of the shop's events: all that is published there.
-pub(super) fn window() -> mesh_core::subject::Filter {
-    filter("mesh.events.shop.>")
+/// What is listened to live: the shop's events, or one of them.
+pub(super) fn window(common: &Common) -> Filter {
+    let all = common.has(Capability::Wildcards);
+    filter(if all { "mesh.events.shop.>" } else { "mesh.events.shop.sold" })
 }
 
 pub(super) fn clerk() -> (Principal, Permissions) {

@@ -12,7 +12,7 @@ use super::ears::{Ear, describe};
 use super::world::{BRIEF, TOOLS, module_of, responder};
 use super::{Answering, Live};
 use crate::differential::seen::{done, outcome};
-use crate::fixtures::message;
+use crate::fixtures::{header, message};
 use crate::suite::{Failure, Scene};
 
 impl Live {
@@ -29,7 +29,8 @@ impl Live {
         }
         self.sent += 1;
         let (place, module) = TOOLS[tool];
-        let question = message(place, &format!("question {}", self.sent));
+        let (name, value) = header("X-Number", &self.sent.to_string());
+        let question = message(place, &format!("question {}", self.sent)).with_header(name, value);
         let most = self
             .connections
             .iter()
@@ -98,6 +99,9 @@ async fn next_of(calls: &mut [&mut Calls]) -> Option<Result<Call, ReceiveError>>
 }
 
 async fn answer_with(scene: &Scene, call: Call, with: Bytes) -> Result<String, Failure> {
-    let answering = call.answer(Headers::default(), with);
+    let (name, value) = header("X-Answer", "kept");
+    let mut headers = Headers::default();
+    headers.append(name, value);
+    let answering = call.answer(headers, with);
     Ok(done(scene.soon("answering", answering).await?))
 }

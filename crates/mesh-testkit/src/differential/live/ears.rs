@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use mesh_core::message::Message;
-use mesh_core::port::{Call, Calls, Subscription};
+use mesh_core::port::{Call, Calls, ReceiveError, Subscription};
 
 use crate::differential::seen::{Seen, arrived, masked, told};
 use crate::suite::scene::text;
@@ -55,26 +55,25 @@ impl Ear {
 
     /// Hears all that has come; what a group hears goes to `shared`.
     pub(super) fn listen(&mut self, shared: &mut BTreeMap<String, Vec<String>>) {
-        loop {
-            let item = match &mut self.of {
-                Of::Messages { subscription, .. } => {
-                    let item = arrived(subscription);
-                    item.map(|item| item.map(|item| item.map(|message| describe(&message))))
-                }
-                Of::Calls { calls, .. } => {
-                    let item = arrived(calls);
-                    item.map(|item| item.map(|item| item.map(|call| unasked(&call))))
-                }
-                Of::Nothing => None,
-            };
+        let items: Vec<Option<Result<String, ReceiveError>>> = match &mut self.of {
+            Of::Messages { subscription, .. } => {
+                let items = arrived(subscription).into_iter();
+                items.map(|item| Some(item?.map(|message| describe(&message)))).collect()
+            }
+            Of::Calls { calls, .. } => {
+                let items = arrived(calls).into_iter();
+                items.map(|item| Some(item?.map(|call| unasked(&call)))).collect()
+            }
+            Of::Nothing => Vec::new(),
+        };
+        for item in items {
             match (item, &self.of) {
-                (None, _) => return,
-                (Some(Some(Ok(heard))), Of::Messages { group: Some(group), .. }) => {
+                (Some(Ok(heard)), Of::Messages { group: Some(group), .. }) => {
                     shared.entry(group.clone()).or_default().push(heard);
                 }
-                (Some(Some(Ok(heard))), _) => self.heard.push(heard),
-                (Some(Some(Err(word))), _) => self.words.push(told(&word)),
-                (Some(None), _) => {
+                (Some(Ok(heard)), _) => self.heard.push(heard),
+                (Some(Err(word)), _) => self.words.push(told(&word)),
+                (None, _) => {
                     self.words.push("closed".to_owned());
                     self.of = Of::Nothing;
                 }
