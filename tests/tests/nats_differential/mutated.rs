@@ -43,6 +43,13 @@ pub enum Wrong {
 /// come is part of it.
 pub struct Mutated<H>(pub H, pub Wrong);
 
+impl<H> Mutated<H> {
+    /// One that is as it should be, and another that does this wrong.
+    pub fn pair<B>(honest: H, broken: B, wrong: Wrong) -> (Self, Mutated<B>) {
+        (Self(honest, Wrong::Nothing), Mutated(broken, wrong))
+    }
+}
+
 #[async_trait]
 impl<H: Harness> Harness for Mutated<H> {
     fn promised(&self) -> Vec<Capability> {
