@@ -61,7 +61,7 @@ impl<H: Harness> Harness for Mutated<H> {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs(3)
+        Duration::from_secs(2)
     }
 }
 

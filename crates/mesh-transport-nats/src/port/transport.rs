@@ -106,10 +106,11 @@ fn is_servers(message: &async_nats::Message) -> bool {
     message.status == Some(StatusCode::NO_RESPONDERS) && message.payload.is_empty()
 }
 
-/// Takes off the reply address that a sender's transport put there to hear from the server: the sender
-/// gave none, and nobody may answer to it.
+/// Takes off a reply address that the sender did not give, and that nobody may answer to: where the
+/// sender's transport waits for the server's word, or what a server makes of that between two accounts.
 fn without_ours(message: Message) -> Message {
-    if !message.reply().is_some_and(Inbox::is_transports) {
+    let ours = |reply: &Subject| Inbox::is_transports(reply) || reply.as_str().starts_with("_R_.");
+    if !message.reply().is_some_and(ours) {
         return message;
     }
     let mut parts = message.into_parts();
