@@ -35,7 +35,8 @@ fn refused() -> impl Strategy<Value = Step> {
 
 fn settling() -> impl Strategy<Value = Step> {
     let why = prop::sample::select(&[Why::Useless, Why::Undecodable, Why::Unverifiable][..]);
-    let held = any::<u8>;
+    // Half of them mean the oldest, so that some have all their tries.
+    let held = || prop_oneof![Just(0), any::<u8>()];
     prop_oneof![
         4 => held().prop_map(|held| Step::Ack { held }),
         5 => (held(), prop::bool::weighted(0.3)).prop_map(|(held, later)| Step::Nak { held, later }),

@@ -56,7 +56,7 @@ pub(super) fn claims(lapse: bool) -> Duration {
     if lapse { SHORT } else { LONG }
 }
 
-/// The consumers, with who reads each: everything of the shop in three tries, at most four at a time;
+/// The consumers, with who reads each: everything of the shop in two tries, at most four at a time;
 /// one event without a limit, two at a time; reports one at a time; declarations.
 pub(super) fn consumers(ack_wait: Duration, common: &Common) -> Vec<(ConsumerSpec, Principal)> {
     let spec = |stream, name, filters: &[&str], change: fn(&mut ConsumerRules)| {
@@ -67,7 +67,10 @@ pub(super) fn consumers(ack_wait: Duration, common: &Common) -> Vec<(ConsumerSpe
     let mail = ["mesh.events.shop.>", "mesh.replay.n1_mail.>"];
     let mut all = vec![
         (
-            spec(StreamName::Events, "n1_mail", &mail, |rules| rules.max_ack_pending = 4),
+            spec(StreamName::Events, "n1_mail", &mail, |rules| {
+                rules.max_deliver = Some(2);
+                rules.max_ack_pending = 4;
+            }),
             module("n1", "mail"),
         ),
         (
