@@ -199,18 +199,9 @@ impl Link {
 
     /// Says how the connection is: connected once every subscription is in place.
     pub(crate) fn tell_state(&self) {
-        let state = match &*self.phase.borrow() {
-            Phase::Closed => ConnectionState::Closed,
-            Phase::Down(error) => ConnectionState::Disconnected(error.clone()),
-            Phase::Up(session) => {
-                if self.places.are_in(session.id) {
-                    ConnectionState::Connected
-                } else {
-                    ConnectionState::Connecting
-                }
-            }
-        };
         self.states.send_if_modified(|told| {
+            // Looked at here, where one tells at a time: the last word is about the last change.
+            let state = self.state();
             let over = matches!(told, ConnectionState::Closed);
             if over || is_same(told, &state) {
                 return false;
@@ -218,6 +209,15 @@ impl Link {
             *told = state;
             true
         });
+    }
+
+    fn state(&self) -> ConnectionState {
+        match &*self.phase.borrow() {
+            Phase::Closed => ConnectionState::Closed,
+            Phase::Down(error) => ConnectionState::Disconnected(error.clone()),
+            Phase::Up(session) if self.places.are_in(session.id) => ConnectionState::Connected,
+            Phase::Up(_) => ConnectionState::Connecting,
+        }
     }
 
     /// Whether `close` has begun.

@@ -233,3 +233,21 @@ async fn a_way_that_is_cut_fails_what_waits_at_once_and_is_made_anew() {
     }
     scene.calls_work().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_connection_with_many_subscriptions_is_told_connected_after_every_loss() {
+    let scene = Scene::set().await;
+    scene.proxy.delay(Duration::ZERO);
+    let transport = scene.connection.transport();
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        held.push(transport.subscribe(filter("mesh.tools.>"), <_>::default()).await.unwrap());
+    }
+    for _ in 0..40 {
+        let before = scene.states.count();
+        scene.proxy.cut().await;
+        scene.states.mended_since(before).await;
+    }
+    transport.flush(bed::LONG).await.unwrap();
+    assert!(scene.states.told().last().is_some_and(ConnectionState::is_connected));
+}
