@@ -69,9 +69,9 @@ fn race(ground: &Ground, name: &'static str, asked: &str, count: u32, together: 
     }
 }
 
-async fn lap<F>(count: u32, together: usize, ask: impl Fn() -> F) -> Lap
+async fn lap<F>(count: u32, together: usize, ask: impl Fn() -> F + Send + Sync) -> Lap
 where
-    F: Future<Output = ()>,
+    F: Future<Output = ()> + Send,
 {
     let mut latencies = Vec::with_capacity(count as usize);
     let watch = Stopwatch::start();

@@ -96,7 +96,7 @@ fn size_and_repetition_are_told_apart() {
     );
     let many: Headers = (0..40).map(|n| header(&format!("h{n}"), "")).collect();
     assert_eq!(many.repeated(), None);
-    let mut again = many.clone();
+    let mut again = many;
     again.append("h7".parse().unwrap(), "".parse().unwrap());
     assert_eq!(again.repeated().map(HeaderName::as_str), Some("h7"));
     let twice: Headers = [header("a", ""), header("a", "")].into_iter().collect();

@@ -73,7 +73,12 @@ impl Durable {
         };
         let desk = &mut self.desks[index];
         let Some(reader) = desk.readers.pop() else { return Ok(String::new()) };
+        let elsewhere = desk.is_kept();
         drop(reader.deliveries);
+        if elsewhere {
+            // What came on another connection may go back before the broker knows of this one's leave.
+            self.scene.flush(&reader.connection).await?;
+        }
         if keeping {
             desk.kept.extend(desk.held.keys());
         } else if !desk.is_read() {
