@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 
 use crate::bed;
 
-/// A deleted consumer is looked after every second, and half as often again on a busy machine.
-const NOTICED: Duration = Duration::from_secs(10);
+/// A consumer for which nobody has answered for three seconds is gone; a busy machine takes its time.
+const NOTICED: Duration = Duration::from_secs(20);
 
 struct Scene {
     server: NatsServer,
