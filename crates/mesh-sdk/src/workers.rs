@@ -57,7 +57,7 @@ impl Workers {
             let mut tasks = JoinSet::new();
             let left = read(source, &*clock, room, handle, &mut tasks, &mut stopped).await;
             let kept: Option<Incoming<T>> = left.filter(|_| room.holds);
-            let drained = drain(tasks, &*clock, stopped).await;
+            let drained = drain(tasks, room.holds, &*clock, stopped).await;
             drop(kept);
             drained
         });
@@ -71,7 +71,13 @@ impl Workers {
     }
 }
 
-async fn drain(mut tasks: JoinSet<Outcome>, clock: &dyn Clock, mut stopped: Stopped) -> Drained {
+/// `holds`: each task has a delivery, which the connection gives back and counts if the task never does.
+async fn drain(
+    mut tasks: JoinSet<Outcome>,
+    holds: bool,
+    clock: &dyn Clock,
+    mut stopped: Stopped,
+) -> Drained {
     let mut drained = Drained::default();
     let deadline = async {
         // The subscription may have ended by itself: the stop, and with it the time, is to come.
@@ -109,7 +115,9 @@ async fn drain(mut tasks: JoinSet<Outcome>, clock: &dyn Clock, mut stopped: Stop
             },
             () = &mut grace => {
                 // What they hold goes back with the connection.
-                drained.released += tasks.len() as u64;
+                if !holds {
+                    drained.released += tasks.len() as u64;
+                }
                 return drained;
             }
         }

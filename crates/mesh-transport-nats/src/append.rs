@@ -12,6 +12,7 @@ use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportEr
 use mesh_core::topology::{MeshSubject, StreamName};
 use tokio::time::Instant;
 
+use crate::absence::{Absence, FOR_A_CALL};
 use crate::api_error::{api_error, malformed};
 use crate::convert;
 use crate::counters::count;
@@ -25,8 +26,6 @@ const OPERATION: Operation = Operation::Append;
 const AGAIN: Duration = Duration::from_millis(100);
 /// How long one try waits for its confirmation.
 const TRY: Duration = Duration::from_secs(2);
-/// How often a subject is tried that no stream takes, where there is no other server that may.
-const TRIES_OF_ABSENT: u32 = 3;
 
 /// Appends `message`; returns when the stream has it.
 pub(crate) async fn append(
@@ -55,7 +54,7 @@ async fn stored(
     };
     let stream = MeshSubject::stream_of(subject);
     let own = Own::of(options, stream);
-    let mut absences = 0;
+    let mut absence = Absence::default();
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
     loop {
@@ -78,16 +77,15 @@ async fn stored(
             }
             Answered::NotNow(error) => error,
             Answered::NoStream => {
-                absences += 1;
+                let is_final = absence.is_final(&session, FOR_A_CALL);
                 let known = stream.is_some_and(|stream| link.streams.lock().contains(&stream));
-                let absent = TransportError::new(ErrorKind::NotFound, OPERATION).about(subject);
-                if !session.in_cluster() && absences >= TRIES_OF_ABSENT {
-                    return Err(absent.detail("no stream takes this subject"));
-                }
-                if known {
-                    timed_out().detail("the stream has no leader")
-                } else {
-                    absent.retry(true).detail("no stream takes this subject, or it has no leader")
+                let absent = TransportError::new(ErrorKind::NotFound, OPERATION)
+                    .about(subject)
+                    .detail("no stream takes this subject");
+                match (known, is_final) {
+                    (true, _) => timed_out().detail("nobody answers for the stream any more"),
+                    (false, true) => return Err(absent),
+                    (false, false) => absent.retry(true),
                 }
             }
         };

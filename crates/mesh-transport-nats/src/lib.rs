@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod absence;
 mod accepted;
 mod address;
 mod administration;

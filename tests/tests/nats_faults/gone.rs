@@ -1,17 +1,21 @@
 //! A consumer that stopped is noticed (A6): deleted, deleted and made again, away with its server or its
 //! stream.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_core::port::{Connection, Deliveries, Delivery, ErrorKind, ReceiveError};
 use mesh_core::topology::ConsumerRules;
 use mesh_testkit::fixtures::{controller, module};
 use mesh_testkit::servers::nats::NatsServer;
+use parking_lot::Mutex;
 
 use crate::bed;
 
-/// A deleted consumer is looked after every second, and half as often again on a busy machine.
-const NOTICED: Duration = Duration::from_secs(10);
+/// A consumer for which nobody has answered for three seconds is gone; a busy machine takes its time.
+const NOTICED: Duration = Duration::from_secs(20);
 
 struct Scene {
     server: NatsServer,
@@ -170,4 +174,55 @@ async fn a_consumer_that_is_deleted_while_its_server_is_away_is_noticed_when_it_
     scene.ends("the consumer deleted meanwhile").await;
     // The connection itself is well.
     states.mended().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_orderly_stop_of_the_server_ends_no_reader_and_fails_no_append() {
+    // The shorter a claim, the more often a reader looks after its consumer.
+    let rules = bed::rules(Duration::from_millis(300));
+    let server = bed::server_with_mail(rules).await;
+    let reader = bed::dial(server.address(), module("n1", "mail")).await;
+    let mut events = bed::consume(&reader, bed::mail(), bed::reading(rules, 100)).await;
+    let publisher = bed::dial(server.address(), module("n1", "crm")).await;
+    let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(HashSet::new())));
+    let publishing = (0..16).map(|task| {
+        let (publisher, stop) = (publisher.clone(), Arc::clone(&stop));
+        tokio::spawn(async move {
+            let mut appended = Vec::new();
+            while !stop.load(Ordering::Relaxed) {
+                let id = format!("event-{task}-{}", appended.len());
+                let options = bed::appending(&id, Duration::from_secs(30));
+                publisher.streams().unwrap().append(bed::event(&id), options).await.unwrap();
+                appended.push(id);
+            }
+            appended
+        })
+    });
+    let publishing: Vec<_> = publishing.collect();
+    let reading = {
+        let seen = Arc::clone(&seen);
+        tokio::spawn(async move {
+            while let Some(next) = events.next().await {
+                let delivery = next.unwrap();
+                seen.lock().insert(bed::id_of(delivery.message()));
+                let _ = delivery.ack().await;
+            }
+        })
+    };
+    for _ in 0..10 {
+        server.restart().await.unwrap();
+        reader.transport().flush(Duration::from_secs(20)).await.unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut appended = Vec::new();
+    for task in publishing {
+        appended.extend(task.await.unwrap());
+    }
+    println!("{} events were appended while the server was restarted 10 times", appended.len());
+    bed::until("all of them", || {
+        assert!(!reading.is_finished(), "the reader ended");
+        let seen = seen.lock();
+        appended.iter().all(|id| seen.contains(id)).then_some(())
+    })
+    .await;
 }

@@ -11,17 +11,14 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::Reading;
 use super::settle::{PATIENCE, PROGRESS, say};
+use crate::absence::{Absence, FOR_A_READER};
 use crate::link::{Link, Stage, deadline};
 use crate::session::Session;
 
-/// The longest that a consumer which is gone stays unnoticed.
+/// How often a reader looks whether its consumer is there.
 const LOOK: Duration = Duration::from_secs(1);
 /// However short a claim is.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// How long a consumer of a cluster may have nobody who answers for it before it counts as gone: the next
-/// leader comes some seconds after the last one's loss.
-const LEADERLESS: Duration = Duration::from_secs(60);
-
 /// Keeps a reading until the reader is gone and all is settled, or the connection is closed, or the
 /// consumer is gone.
 pub(super) async fn keep(
@@ -98,42 +95,35 @@ async fn revoked(reading: &Reading, session: &Session) -> TransportError {
     session.revoked(Operation::Consume, subject.as_str(), group, since).await
 }
 
-/// For how long nobody has answered for a consumer.
-#[derive(Debug, Default)]
-struct Absence(Option<Instant>);
-
-impl Absence {
-    /// What a look at the consumer means: fails where it is gone for good, or may not be read.
-    fn judge(
-        &mut self,
-        seen: Result<(), TransportError>,
-        session: &Session,
-    ) -> Result<Seen, TransportError> {
-        match seen {
-            Ok(()) => {
-                self.0 = None;
-                Ok(Seen::Here)
+/// What a look at the consumer means: fails where it is gone for good, or may not be read.
+fn judge(
+    seen: Result<(), TransportError>,
+    session: &Session,
+    absence: &mut Absence,
+) -> Result<Seen, TransportError> {
+    match seen {
+        Ok(()) => {
+            absence.over();
+            Ok(Seen::Here)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if absence.is_final(session, FOR_A_READER) {
+                return Err(error);
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let since = *self.0.get_or_insert_with(Instant::now);
-                if session.in_cluster() && since.elapsed() < LEADERLESS {
-                    tracing::debug!(%error, "nobody answers for the consumer");
-                    return Ok(Seen::Nobody);
-                }
-                Err(error)
-            }
-            Err(error) if error.kind() == ErrorKind::Denied => Err(error),
-            Err(error) => {
-                tracing::debug!(%error, "no word from the consumer");
-                Ok(Seen::Nothing)
-            }
+            tracing::debug!(%error, "nobody answers for the consumer");
+            Ok(Seen::Nobody)
+        }
+        Err(error) if error.kind() == ErrorKind::Denied => Err(error),
+        Err(error) => {
+            tracing::debug!(%error, "no word from the consumer");
+            Ok(Seen::Nothing)
         }
     }
 }
 
 enum Seen {
     Here,
-    /// It is between two leaders, or gone.
+    /// It is gone, or its server stops, or it is between two leaders.
     Nobody,
     /// The server said nothing.
     Nothing,
@@ -155,7 +145,7 @@ async fn look(
         }
     }
     let seen = reading.look(session, Operation::Consume, due).await;
-    absence.judge(seen, session).map(drop)
+    judge(seen, session, absence).map(drop)
 }
 
 /// Takes its place in the next session; `None` if there will be none.
@@ -181,7 +171,7 @@ async fn again(
             }
             Err(error) => Err(error),
         };
-        match absence.judge(opened, &session)? {
+        match judge(opened, &session, absence)? {
             Seen::Here => return Ok(Some(session)),
             Seen::Nobody if session.stands() => {}
             Seen::Nothing if session.stands() => {

@@ -26,12 +26,13 @@ use tokio::time::Instant;
 use super::leaving::Departure;
 use super::settle::{self, Claimed};
 use super::verdicts::Verdicts;
+use crate::absence::{Absence, FOR_A_CALL};
 use crate::convert::{self, Recent};
 use crate::link::{Link, closed};
 use crate::pending::Outcome;
 use crate::session::{Op, Session, denied};
 
-/// Between two looks for a consumer that may be on its way to another member of a cluster.
+/// Between two looks for a consumer for which nobody answers.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// See the module.
@@ -135,12 +136,12 @@ impl Reading {
         operation: Operation,
         due: Instant,
     ) -> Result<(), TransportError> {
+        let mut absence = Absence::default();
         loop {
             match self.look(session, operation, due).await {
-                // Between two leaders a consumer of a cluster has nobody who answers.
                 Err(error)
                     if error.kind() == ErrorKind::NotFound
-                        && session.in_cluster()
+                        && !absence.is_final(session, FOR_A_CALL)
                         && Instant::now() + AGAIN < due =>
                 {
                     tokio::time::sleep(AGAIN).await;
