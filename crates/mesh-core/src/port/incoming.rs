@@ -15,7 +15,8 @@ type Arrivals<T> = dyn Stream<Item = Result<T, ReceiveError>> + Send;
 /// happened to the subscription itself.
 ///
 /// `None` means that it was closed on purpose, here. Everything else that ends it is a last
-/// [`ReceiveError::Ended`]. Dropping it unsubscribes; what it holds unsettled is released.
+/// [`ReceiveError::Ended`]. Dropping it unsubscribes; what still waits in it is released, and what it has
+/// handed on is left to whoever holds it.
 pub struct Incoming<T> {
     // Polled through `&mut` alone, so a shared reference to it may cross threads.
     stream: SyncWrapper<Pin<Box<Arrivals<T>>>>,

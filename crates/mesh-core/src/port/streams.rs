@@ -35,17 +35,20 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `append_without_a_stream_is_not_found`: a subject that no stream takes.
     /// - `append_counts_up`: sequences rise from 1 within a stream. \[`Sequences`]
     /// - `append_checks_the_expected_sequence`: another last sequence of this subject is
-    ///   `Conflict`, and nothing is stored. \[`Sequences`, else `Unsupported`]
+    ///   `Conflict`, and nothing is stored; or, of an id that is known too, a duplicate, as the broker
+    ///   likes. So after a `Conflict` read what is there: it may be this very append, sent again by the
+    ///   transport. \[`Sequences`, else `Unsupported`]
     /// - `append_of_a_known_id_is_a_duplicate`: stored once; both calls name the same sequence.
     ///   \[`Deduplication`, else `Unsupported` where it is required]
     /// - `append_of_an_id_after_its_window_is_stored`: an id is known for the stream's
     ///   `deduplication_window` from the append that was stored, whatever repeats came since; then it
     ///   is new. \[`Deduplication`]
     /// - `append_ids_of_different_streams_are_different`. \[`Deduplication`]
-    /// - `append_replaces_the_newest_of_its_subject`: on `NODES`; other subjects stay.
-    ///   \[`NewestPerSubject`, else `Unsupported`]
+    /// - `append_replaces_the_newest_of_its_subject`: on `NODES`; other subjects stay. Who holds what
+    ///   was replaced is given the newest all the same. \[`NewestPerSubject`, else `Unsupported`]
     /// - `append_to_a_full_stream_is_full`: what is stored stays. \[`Sequences`]
-    /// - `append_is_heard_live`: a live subscriber of the subject hears it too. \[`Sequences`]
+    /// - `append_is_heard_live`: a live subscriber of the subject hears it too, as it was given. Whether
+    ///   one hears what is refused or known already is the broker's choice. \[`Sequences`]
     /// - `append_over_the_limit_is_too_large`: as on `publish`.
     /// - `append_of_a_broker_header_is_invalid`: as on `publish`.
     /// - `append_to_a_denied_subject_is_denied`: nothing is stored. \[`Permissions`]
@@ -87,10 +90,12 @@ pub trait Streams: Send + Sync + fmt::Debug {
     ///   a reader.
     /// - `consume_readers_share`: two readers get each message once between them.
     /// - `consume_consumers_are_independent`: each consumer of a stream gets every message.
-    /// - `consume_hands_over_when_a_reader_leaves`: what a dropped reader held goes to another.
+    /// - `consume_hands_over_when_a_reader_leaves`: what waited for a dropped reader goes to another. What
+    ///   it had handed on stays with whoever holds it, as before.
     /// - `consume_refuses_what_matches_no_pattern`: told as `Refused`, never handed on, and never
     ///   acknowledged.
-    /// - `consume_gives_up_after_the_last_attempt`: after `max_deliver` tries, not delivered again.
+    /// - `consume_gives_up_after_the_last_attempt`: after `max_deliver` tries, not delivered again. Where
+    ///   nobody reads meanwhile, it may be given up only when somebody does.
     /// - `consume_dead_letters_what_it_gives_up`: appended to the dead letters exactly once, body and
     ///   application headers unchanged, with `x-dead-*` headers that name subject, consumer,
     ///   sequence, deliveries, reason and time. \[`DeadLetters`, else nothing is appended there]

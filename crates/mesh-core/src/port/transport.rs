@@ -28,15 +28,18 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// - `states_end_with_closed`: after `close` the last state is `Closed`, and the stream ends.
     fn states(&self) -> ConnectionStates;
 
-    /// Publishes one message to whoever listens now. Returns when the broker has accepted it.
+    /// Publishes one message to whoever listens now. Returns when the broker has accepted it. A stream
+    /// that takes its subject may keep it as well; one that is full does not, and nobody is told.
     ///
     /// - `publish_reaches_every_subscriber`: each live subscription that matches hears it once.
     /// - `publish_keeps_the_whole_message`: payload byte for byte (also empty), headers with their
     ///   case, and the reply address. The order of headers means nothing, and is not kept by all.
     /// - `publish_keeps_the_order_of_one_publisher`: one task's messages arrive in its order.
-    /// - `publish_without_subscribers_is_accepted`: nobody listening is no error.
+    /// - `publish_without_subscribers_is_accepted`: nobody listening is no error, and who listens at its
+    ///   reply address hears nothing of it.
     /// - `publish_requiring_a_receiver_needs_one`: with `require_receiver` and nobody there it is
-    ///   `NoResponders`; with somebody it is delivered. \[`ReceiverCheck`, else `Unsupported`]
+    ///   `NoResponders`; with somebody it is delivered, and still has no reply address.
+    ///   \[`ReceiverCheck`, else `Unsupported`]
     /// - `publish_requiring_a_receiver_brings_no_reply_address`: `Invalid`, since the transport may
     ///   need one of its own to hear that nobody is there. \[`ReceiverCheck`]
     /// - `publish_at_the_limit_is_delivered`: a payload of exactly `max_payload` bytes arrives.
@@ -106,6 +109,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     ///
     /// - `close_delivers_what_was_accepted`: messages whose `publish` returned are heard by others.
     /// - `close_ends_its_subscriptions`: after what had already arrived, they end with `None`.
+    /// - `close_leaves_nobody`: once it has returned, nobody receives where it listened.
+    ///   \[`ReceiverCheck`]
     /// - `close_releases_what_is_unsettled`: held deliveries go to another reader, and are counted
     ///   as released. \[`DurableConsumers`]
     /// - `close_twice_is_harmless`: the second answers an empty report.

@@ -170,12 +170,16 @@ async fn append_replaces_the_newest_of_its_subject(stage: &Stage<'_>) -> Verdict
         let place = format!("mesh.node.{node}.declare");
         desk.scene.append(&controller, message(&place, body)).await?;
     }
-    for (node, body) in [("n1", "new"), ("n2", "of n2")] {
+    for (node, body) in [("n2", "of n2"), ("n1", "new")] {
         let connection = desk.scene.dial(host(node), None).await?;
         let of = consumer(StreamName::Nodes, node);
         let mut reading = desk.scene.consume(&connection, &of).await?;
-        let delivery = desk.expect(&mut reading, body).await?;
+        let held = desk.expect(&mut reading, body).await?;
+        let place = format!("mesh.node.{node}.declare");
+        desk.scene.append(&controller, message(&place, "newer")).await?;
+        let delivery = desk.expect(&mut reading, "newer").await?;
         desk.ack(delivery).await?;
+        drop(held);
     }
     Ok(())
 }
@@ -234,5 +238,6 @@ async fn append_is_heard_live(stage: &Stage<'_>) -> Verdict {
     let sent = sold("1");
     desk.append(sent.clone()).await?;
     let heard = desk.scene.hear(&mut subscription).await?;
+    ensure_eq!(heard.reply(), None, "reply address");
     same(&heard, &sent)
 }

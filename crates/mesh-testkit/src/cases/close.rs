@@ -1,8 +1,8 @@
-use mesh_core::port::{Capability, CloseReport, Connection, Reason};
+use mesh_core::port::{Capability, CloseReport, Connection, ErrorKind, Reason};
 
 use super::desk::{Desk, events_of};
 use crate::fixtures::message;
-use crate::suite::scene::{closed, text};
+use crate::suite::scene::{closed, refused, text};
 use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure, ensure_eq};
 
 pub(super) const CASES: &[Case] = &[
@@ -11,6 +11,7 @@ pub(super) const CASES: &[Case] = &[
     case!(flush_after_close_is_closed),
     case!(close_delivers_what_was_accepted),
     case!(close_ends_its_subscriptions),
+    case!(close_leaves_nobody, ReceiverCheck),
     case!(close_releases_what_is_unsettled, DurableConsumers),
     case!(close_twice_is_harmless),
     case!(close_by_two_at_once_adds_up),
@@ -89,6 +90,20 @@ async fn close_ends_its_subscriptions(stage: &Stage<'_>) -> Verdict {
     scene.hear_numbers(&mut subscription, 3).await?;
     let end = scene.item(&mut subscription).await?;
     ensure!(end.is_none(), "instead of the end came {end:?}");
+    Ok(())
+}
+
+async fn close_leaves_nobody(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let shop = scene.join("shop").await?;
+    for _ in 0..10 {
+        let mail = scene.join("mail").await?;
+        let _subscription = scene.subscribe(&mail, "test.a").await?;
+        scene.publish_to_somebody(&shop, message("test.a", "1")).await??;
+        scene.close(&mail).await?;
+        let nobody = scene.publish_to_somebody(&shop, message("test.a", "2")).await?;
+        refused(nobody, ErrorKind::NoResponders, "publishing to who is gone")?;
+    }
     Ok(())
 }
 

@@ -77,8 +77,15 @@ async fn publish_keeps_the_order_of_one_publisher(stage: &Stage<'_>) -> Verdict 
 async fn publish_without_subscribers_is_accepted(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let shop = scene.join("shop").await?;
+    let mail = scene.join("mail").await?;
+    let mut subscription = scene.subscribe(&mail, "test.reply").await?;
     scene.publish(&shop, message("test.a", "1")).await?;
-    scene.flush(&shop).await
+    scene.publish(&shop, message("test.a", "2").with_reply(subject("test.reply"))).await?;
+    scene.flush(&shop).await?;
+    scene.publish(&shop, message("test.reply", "sentinel")).await?;
+    let heard = scene.hear(&mut subscription).await?;
+    ensure_eq!(text(&heard), "sentinel", "what is heard at the reply address");
+    Ok(())
 }
 
 async fn publish_requiring_a_receiver_needs_one(stage: &Stage<'_>) -> Verdict {
@@ -93,6 +100,7 @@ async fn publish_requiring_a_receiver_needs_one(stage: &Stage<'_>) -> Verdict {
     scene.publish_to_somebody(&shop, message("test.a", "2")).await??;
     let heard = scene.hear(&mut subscription).await?;
     ensure!(text(&heard) == "2", "heard {:?}", text(&heard));
+    ensure_eq!(heard.reply(), None, "reply address");
     Ok(())
 }
 

@@ -62,10 +62,15 @@ async fn consume_consumers_are_independent(stage: &Stage<'_>) -> Verdict {
 async fn consume_hands_over_when_a_reader_leaves(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
     desk.append_all(&["1", "2", "3"]).await?;
-    let (_mail, mut leaving) = desk.reader("mail").await?;
+    let (mail, mut leaving) = desk.reader("mail").await?;
     let held = desk.expect(&mut leaving, "1").await?;
     drop(leaving);
-    drop(held);
+    desk.scene.flush(&mail).await?;
     let (_another, mut staying) = desk.reader("mail").await?;
-    desk.expect_all(&mut staying, &["1", "2", "3"]).await
+    desk.expect_all(&mut staying, &["2", "3"]).await?;
+    desk.expect_only_the_sentinel(&mut staying).await?;
+    drop(held);
+    let again = desk.expect(&mut staying, "1").await?;
+    ensure_eq!(again.info().attempt, 2, "attempt");
+    desk.ack(again).await
 }

@@ -82,11 +82,16 @@ pub(super) fn done<T>(result: Result<T, TransportError>) -> String {
 /// What has arrived by now, and the end if it ended. Of a broker that never stops, enough to see that.
 pub(super) fn arrived<T>(incoming: &mut Incoming<T>) -> Vec<Option<Result<T, ReceiveError>>> {
     const ENOUGH: usize = 1000;
-    let mut all = Vec::new();
+    let (mut all, mut over) = (Vec::new(), false);
     while all.len() < ENOUGH
-        && !matches!(all.last(), Some(None))
+        && !over
         && let Some(item) = pin!(incoming.next()).now_or_never()
     {
+        over = match &item {
+            Some(Err(word)) => word.is_terminal(),
+            Some(Ok(_)) => false,
+            None => true,
+        };
         all.push(item);
     }
     all

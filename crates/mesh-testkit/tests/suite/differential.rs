@@ -114,9 +114,12 @@ const DURABLE: &[&str] = &[
     "stores a repeat",
     "stores no headers",
     "strips the prefix of a replay",
+    "shows where it waits for the broker",
     "swallows what no stream takes",
+    "takes back what a reader handed on",
     "takes broker headers",
     "terminates nothing",
+    "waits for who holds what was replaced",
 ];
 
 /// …where claims run out…
@@ -152,6 +155,8 @@ const LIVE: &[&str] = &[
     "says timed out for nobody",
     "sends what it refuses",
     "serves after close",
+    "shows where it waits for the broker",
+    "speaks at the reply address",
     "subscribes after close",
     "takes all groups for one",
     "takes any broker reply",

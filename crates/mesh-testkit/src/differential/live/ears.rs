@@ -72,7 +72,12 @@ impl Ear {
                     shared.entry(group.clone()).or_default().push(heard);
                 }
                 (Some(Ok(heard)), _) => self.heard.push(heard),
-                (Some(Err(word)), _) => self.words.push(told(&word)),
+                (Some(Err(word)), _) => {
+                    self.words.push(told(&word));
+                    if word.is_terminal() {
+                        self.of = Of::Nothing;
+                    }
+                }
                 (None, _) => {
                     self.words.push("closed".to_owned());
                     self.of = Of::Nothing;

@@ -13,7 +13,9 @@ pub(super) const BREACHES: &[Breach] = &[
     ("publish_keeps_the_whole_message", "cuts the payload"),
     ("publish_keeps_the_order_of_one_publisher", "reorders"),
     ("publish_without_subscribers_is_accepted", "wants a receiver for everything"),
+    ("publish_without_subscribers_is_accepted", "speaks at the reply address"),
     ("publish_requiring_a_receiver_needs_one", "publishes to nobody"),
+    ("publish_requiring_a_receiver_needs_one", "shows where it waits for the broker"),
     (
         "publish_requiring_a_receiver_brings_no_reply_address",
         "takes a reply address for a receiver",
@@ -69,6 +71,7 @@ pub(super) const BREACHES: &[Breach] = &[
     ("close_delivers_what_was_accepted", "closes before it sends"),
     ("close_ends_its_subscriptions", "leaves subscriptions open"),
     ("close_ends_its_subscriptions", "ends subscriptions with an error"),
+    ("close_leaves_nobody", "keeps the place of the closed"),
     ("close_releases_what_is_unsettled", "keeps claims of the closed"),
     ("close_twice_is_harmless", "closes twice"),
     ("close_by_two_at_once_adds_up", "counts for each that closes"),

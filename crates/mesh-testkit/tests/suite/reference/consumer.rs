@@ -87,6 +87,7 @@ impl State {
         let silent = self.breaks("does not say how long a claim lasts");
         let strips = self.breaks("strips the prefix of a replay");
         let everyone = self.breaks("replays to everyone");
+        let waits = self.breaks("waits for who holds what was replaced");
         let blocks = self.breaks("holds everything up for a delay");
         let (now, wall) = (self.now, self.wall);
         let consumer = self.consumers.get_mut(of)?;
@@ -99,7 +100,7 @@ impl State {
         if blocks && consumer.owed.values().any(|owed| owed.not_before > now) {
             return None;
         }
-        consumer.owed.retain(|sequence, _| store.messages.contains_key(sequence));
+        consumer.owed.retain(|sequence, _| waits || store.messages.contains_key(sequence));
         let mut due = consumer.owed.iter();
         let due = due.find(|(_, owed)| owed.claim.is_none() && owed.not_before <= now);
         let due = due.map(|(sequence, _)| *sequence);

@@ -13,6 +13,7 @@ use mesh_core::port::{
     TransportError,
 };
 use mesh_core::subject::Filter;
+use mesh_core::topology::Inbox;
 
 use super::Broker;
 use super::link::Link;
@@ -108,6 +109,10 @@ impl Link {
         }
     }
 
+    fn waiting_for_broker(&self, message: Message) -> Message {
+        message.with_reply(Inbox::of(&self.principal).echo(1))
+    }
+
     /// Hands a message to the broker; answers how many receive it.
     fn send(&self, message: Message) -> usize {
         let holds = ["flushes nothing", "closes before it sends"];
@@ -180,8 +185,18 @@ impl Transport for Link {
         }
         let required = options.require_receiver && !self.breaks("publishes to nobody")
             || self.breaks("wants a receiver for everything");
-        if self.send(message) == 0 && required {
-            return Err(TransportError::new(ErrorKind::NoResponders, Operation::Publish));
+        let message = match self.breaks("shows where it waits for the broker") {
+            true if options.require_receiver => self.waiting_for_broker(message),
+            _ => message,
+        };
+        let reply = message.reply().cloned();
+        if self.send(message) == 0 {
+            if required {
+                return Err(TransportError::new(ErrorKind::NoResponders, Operation::Publish));
+            }
+            if let Some(reply) = reply.filter(|_| self.breaks("speaks at the reply address")) {
+                self.send(Message::new(reply, ""));
+            }
         }
         Ok(())
     }

@@ -138,7 +138,8 @@ impl State {
                 let subscriber = &self.subscriptions[*index];
                 let own = subscriber.connection == publisher;
                 let deaf = own && self.breaks("hears nothing of its own");
-                !subscriber.ended && !deaf && self.hears(subscriber, subject)
+                let ended = subscriber.ended && !self.breaks("keeps the place of the closed");
+                !ended && !deaf && self.hears(subscriber, subject)
             })
             .collect();
         let mut chosen = Vec::new();
