@@ -55,7 +55,7 @@ fn live_messages_and_requests_look_the_same() {
 #[test]
 fn what_one_does_wrong_with_consumers_is_noticed() {
     for (wrong, words) in [
-        (Wrong::SwallowsNaks, &["try 1 of", "never came again"][..]),
+        (Wrong::SwallowsNaks, &["given of", "never came again"][..]),
         (Wrong::CountsOneTryTooMany, &["try 2 of"]),
         (Wrong::AcksWhatIsTerminated, &["dead letters"]),
         (Wrong::CallsARepeatNew, &["known already"]),
