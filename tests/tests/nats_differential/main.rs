@@ -62,7 +62,7 @@ fn what_one_does_wrong_with_consumers_is_noticed() {
     ] {
         let (honest, broken) = Mutated::pair(Durable, Nats::OneAccount, wrong);
         let runs = Runs { cases: 400, at_once: 1 };
-        runs.notice(words, || steps(25), async |steps| compare(&honest, &broken, steps).await);
+        runs.notice(words, || steps(25), &async |steps| compare(&honest, &broken, steps).await);
     }
 }
 
@@ -75,10 +75,8 @@ fn what_one_does_wrong_live_is_noticed() {
     ] {
         let (honest, broken) = Mutated::pair(Durable, Nats::OneAccount, wrong);
         let runs = Runs { cases: 400, at_once: 1 };
-        runs.notice(
-            words,
-            || live_steps(25),
-            async |steps| compare_live(&honest, &broken, steps).await,
-        );
+        runs.notice(words, || live_steps(25), &async |steps| {
+            compare_live(&honest, &broken, steps).await
+        });
     }
 }

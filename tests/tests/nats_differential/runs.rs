@@ -50,11 +50,11 @@ impl Runs {
         &self,
         words: &[&str],
         strategy: impl Fn() -> S,
-        run: impl AsyncFn(&[T]) -> Result<(), Difference>,
+        run: &impl AsyncFn(&[T]) -> Result<(), Difference>,
     ) {
         let config =
             Config { rng_seed: RngSeed::Fixed(1), max_shrink_iters: 0, ..config(self.cases) };
-        let noticed = run_all(config, strategy(), &run);
+        let noticed = run_all(config, strategy(), run);
         let (why, _) = noticed.unwrap_or_else(|| panic!("nothing is noticed: {words:?}"));
         assert!(words.iter().any(|words| why.contains(words)), "wanted is {words:?} in: {why}");
     }
@@ -74,7 +74,7 @@ fn config(cases: u32) -> Config {
 fn run_all<T: Debug, S: Strategy<Value = Vec<T>>>(
     config: Config,
     strategy: S,
-    run: impl AsyncFn(&[T]) -> Result<(), Difference>,
+    run: &impl AsyncFn(&[T]) -> Result<(), Difference>,
 ) -> Option<(String, Vec<T>)> {
     let result = TestRunner::new(config).run(&strategy, |steps| {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
