@@ -182,11 +182,10 @@ impl State {
         let silent = self.breaks("appends in silence");
         let wall = self.wall;
         if !silent {
-            let shown = match self.breaks("shows where it waits for the broker") {
-                true => message.clone().with_reply(Subject::new("_INBOX.shop.n1.ack.1").unwrap()),
-                false => message.clone(),
-            };
-            self.deliver(&shown, 0);
+            let waiting = || Subject::new("_INBOX.shop.n1.ack.1").unwrap();
+            let shown = self.breaks("shows where it waits for the broker");
+            let shown = shown.then(|| message.clone().with_reply(waiting()));
+            self.deliver(shown.as_ref().unwrap_or(&message), 0);
         }
         let Some(store) = self.streams.get_mut(&name) else {
             return appended(name, 0, false);
