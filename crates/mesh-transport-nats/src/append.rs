@@ -58,7 +58,7 @@ async fn stored(
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
     loop {
-        let session = link.session(OPERATION, due).await?;
+        let session = link.session_for(OPERATION, subject.as_str(), due).await?;
         if doubtful {
             count(&link.counters.resent);
         }

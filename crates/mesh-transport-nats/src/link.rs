@@ -130,6 +130,16 @@ impl Link {
         }
     }
 
+    /// The same for a call about `subject`, which the error names.
+    pub(crate) async fn session_for(
+        &self,
+        operation: Operation,
+        subject: &str,
+        deadline: Instant,
+    ) -> Result<Arc<Session>, TransportError> {
+        self.session(operation, deadline).await.map_err(|error| error.about(subject))
+    }
+
     async fn session_later(
         &self,
         operation: Operation,

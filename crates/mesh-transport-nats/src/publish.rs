@@ -61,7 +61,7 @@ pub(crate) async fn to_somebody(
 
 async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
     let operation = Operation::Publish;
-    let session = link.session(operation, due).await?;
+    let session = link.session_for(operation, message.subject().as_str(), due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let echoes = Branch::of(&session.inbox().echo(0));
     let (publish, asked) = Op::asking(operation, &subject, &echoes);

@@ -16,6 +16,7 @@ mod cluster;
 mod denials;
 mod gone;
 mod kills;
+mod meanwhile;
 mod sessions;
 mod silent;
 mod slow;

@@ -200,7 +200,9 @@ impl Reading {
                 Ok(Word::Here)
             }
             Outcome::Denied(words) => Err(denied(operation, &self.consumer.to_string(), words)),
-            Outcome::Lost(error) => Err(error),
+            Outcome::Lost(error) => {
+                Err(crate::publish::lost(operation, &self.consumer.to_string(), error))
+            }
         }
     }
 
