@@ -86,6 +86,9 @@ pub(crate) async fn dial(
         .map_err(|failure| attempt.failed(failure))?;
 
     let info = client.server_info();
+    if target.pinned().is_some() && !info.auth_required {
+        tracing::warn!(server = %target, "the server asks nobody to log in: whoever reaches it may do anything");
+    }
     let version =
         version::check(&info.version).map_err(|error| attempt.failed(Failure::Version(error)))?;
     let server = ServerFacts {

@@ -26,6 +26,8 @@ pub(crate) enum DemoError {
     Credentials(#[from] Mistakes),
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error("as {credential}: {error}")]
+    Connect { credential: String, error: mesh_core::port::TransportError },
     #[error("no credential for {0}")]
     NoCredential(String),
     #[error(

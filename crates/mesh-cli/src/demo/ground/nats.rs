@@ -45,9 +45,8 @@ impl Nats {
         mesh: &Mesh,
         own: Option<Own>,
     ) -> Result<Self, DemoError> {
-        let target = known(&credentials, CONTROLLER)?;
-        let address = target.to_string();
-        let controller = dial(target).await?;
+        let address = known(&credentials, CONTROLLER)?.to_string();
+        let controller = dial(&credentials, CONTROLLER).await?;
         let topology = mesh.topology()?;
         let administration = controller.administration()?;
         let drift = administration.assert(&topology, DriftMode::Report).await?;
@@ -67,10 +66,12 @@ fn known(credentials: &Credentials, name: &str) -> Result<Target, DemoError> {
     target.cloned().ok_or_else(|| DemoError::NoCredential(name.to_owned()))
 }
 
-/// Connects, once.
-async fn dial(target: Target) -> Result<Connection, DemoError> {
+/// Connects with the credential of this name, once.
+async fn dial(credentials: &Credentials, name: &str) -> Result<Connection, DemoError> {
+    let target = known(credentials, name)?;
     let options = NatsOptions { connect_timeout: CONNECT, ..NatsOptions::default() };
-    Ok(connect(target, options).await?)
+    let failed = |error| DemoError::Connect { credential: name.to_owned(), error };
+    connect(target, options).await.map_err(failed)
 }
 
 #[async_trait]
@@ -93,7 +94,7 @@ impl Ground for Nats {
     }
 
     async fn connect(&self, principal: &Principal) -> Result<Connection, DemoError> {
-        dial(known(&self.credentials, &credentials::name_of(principal))?).await
+        dial(&self.credentials, &credentials::name_of(principal)).await
     }
 
     fn widens(&self) -> bool {
@@ -108,9 +109,8 @@ impl Ground for Nats {
         if self.own.is_none() {
             return backbone_in_process();
         }
-        let [ours, theirs] =
-            GATEWAYS.map(|name| known(&self.credentials, &format!("gateway.{name}")));
-        Ok((dial(ours?).await?, dial(theirs?).await?))
+        let [ours, theirs] = GATEWAYS.map(|name| format!("gateway.{name}"));
+        Ok((dial(&self.credentials, &ours).await?, dial(&self.credentials, &theirs).await?))
     }
 
     async fn end(self: Box<Self>) -> Option<String> {
