@@ -97,9 +97,13 @@ async fn work(mail: &Broker, audit: &Broker) -> Result<(), Failure> {
     let letters: u32 = mail.request(("audit", "count"), &()).await?;
     println!("audit counts {letters}");
 
-    let absent: Result<(), RequestError> = mail.request(("audit", "purge"), &()).await;
-    println!("purge: {}", absent.expect_err("nobody serves it"));
-    let denied: Result<(), RequestError> = mail.request(("vault", "open"), &()).await;
-    println!("vault: {}", denied.expect_err("the manifest does not call it"));
+    for (module, tool) in [("audit", "purge"), ("vault", "open")] {
+        match mail.request::<_, _, ()>((module, tool), &()).await {
+            Ok(()) => println!("{module}.{tool} is done"),
+            Err(RequestError::Unavailable(_)) => println!("nobody serves {module}.{tool} now"),
+            Err(RequestError::Denied(_)) => println!("mail may not call {module}.{tool}"),
+            Err(other) => return Err(other.into()),
+        }
+    }
     Ok(())
 }

@@ -284,7 +284,7 @@ impl Session {
             .await?;
         match outcome {
             Outcome::Denied(words) => Err(denied(operation, filter, words)),
-            Outcome::Lost(error) => Err(crate::publish::lost(operation, filter, error)),
+            Outcome::Lost(error) => Err(seen::unanswered(operation, filter, error)),
             Outcome::Handled | Outcome::Answer(_) => {
                 subscriber.ok_or_else(|| disconnected(operation))
             }

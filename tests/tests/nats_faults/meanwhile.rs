@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use mesh_core::identity::Responder;
 use mesh_core::message::Headers;
-use mesh_core::port::{Connection, ErrorKind, PublishOptions, ServeOptions, SubscribeOptions};
+use mesh_core::port::{
+    CloseReport, Connection, ConsumeOptions, ErrorKind, PublishOptions, ServeOptions,
+    SubscribeOptions,
+};
 use mesh_testkit::fixtures::{filter, message, module, module_name};
 use mesh_testkit::servers::nats::NatsServer;
 use mesh_testkit::servers::{Direction, Proxy};
@@ -86,7 +89,7 @@ async fn a_reader_whose_connection_is_lost_meanwhile_reads_in_the_next() {
     let server = bed::server_with_mail(rules).await;
     let (proxy, connection) = through(&server).await;
     let port = connection.streams().unwrap().clone();
-    let options = mesh_core::port::ConsumeOptions { timeout: PATIENCE, ..bed::reading(rules, 10) };
+    let options = ConsumeOptions { timeout: PATIENCE, ..bed::reading(rules, 10) };
     let consuming = async move { port.consume(bed::mail(), options).await };
     let mut read = loses(&proxy, &connection, consuming).await.unwrap();
     let other = bed::dial(server.address(), module("n1", "mail")).await;
@@ -111,9 +114,8 @@ async fn what_loses_its_connection_for_good_fails_when_its_time_is_over() {
     let streams = connection.streams().unwrap();
     let listening = SubscribeOptions { timeout: time, ..SubscribeOptions::default() };
     let serving = ServeOptions { timeout: time, ..ServeOptions::default() };
-    let reading = mesh_core::port::ConsumeOptions { timeout: time, ..<_>::default() };
-    let to_somebody =
-        PublishOptions { timeout: time, require_receiver: true, ..PublishOptions::default() };
+    let reading = ConsumeOptions { timeout: time, ..<_>::default() };
+    let to_somebody = PublishOptions { timeout: time, require_receiver: true };
     let responder = Responder::Module(module_name("crm"));
     let failures = tokio::join!(
         async { transport.subscribe(filter(FIND), listening).await.unwrap_err() },
@@ -138,5 +140,5 @@ async fn a_connection_that_is_away_and_owes_nothing_closes_at_once() {
     proxy.cut().await;
     States::of(&connection).any("it is away", |state| !state.is_connected()).await;
     let report = timeout(PATIENCE, connection.transport().close(LONG)).await.unwrap();
-    assert_eq!(report, mesh_core::port::CloseReport::default());
+    assert_eq!(report, CloseReport::default());
 }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use mesh_core::port::{ErrorKind, TransportError};
+use mesh_core::port::{ErrorKind, Operation, TransportError};
 use tokio::time::{Instant, timeout_at};
 
 use super::Session;
+use crate::publish::lost;
 
 impl Session {
     /// Whether `error` means that the connection was lost, as far as is known before `due`: then the same
@@ -13,6 +14,19 @@ impl Session {
     pub(crate) async fn is_lost_by(&self, error: &TransportError, due: Instant) -> bool {
         // The client may know before it says so.
         error.kind() == ErrorKind::Disconnected && timeout_at(due, self.lost()).await.is_ok()
+    }
+}
+
+/// The error of a subscription that ended without the server's consent: the session did, or the server has no
+/// room for it.
+pub(super) fn unanswered(
+    operation: Operation,
+    filter: &str,
+    error: TransportError,
+) -> TransportError {
+    match error.kind() {
+        ErrorKind::Disconnected => lost(operation, filter, error),
+        _ => error.about(filter),
     }
 }
 
