@@ -2,8 +2,8 @@
 //!
 //! `ask` compares the asker alone: all ask the same responder, who is written by hand with the client
 //! library and publishes to whatever reply address it is shown. `ask and answer` compares both ends: ours
-//! checks that the address is one it may answer to, and its answers return when the server has handled
-//! them, for which it asks the server each time.
+//! checks that the address is one it may answer to, remembers each answer until the server has handled it,
+//! and asks the server about 40 of them at a time.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark may fail loudly")]
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
