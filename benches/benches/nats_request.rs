@@ -101,15 +101,12 @@ async fn ask(requests: Arc<dyn Requests>, subject: Subject, payload: Bytes) {
 async fn serve(connection: Connection) {
     let filter = Filter::new(SUBJECT).unwrap();
     let requests = connection.requests().unwrap();
-    let calls = requests.serve(filter, ServeOptions::default()).await.unwrap();
-    calls
-        .for_each_concurrent(64, |call| async {
-            // The server ends before this does.
-            let Ok(call) = call else { return };
-            let payload = call.message().payload().clone();
-            call.answer(Headers::default(), payload).await.unwrap();
-        })
-        .await;
+    let mut calls = requests.serve(filter, ServeOptions::default()).await.unwrap();
+    // The server ends before this does.
+    while let Some(Ok(call)) = calls.next().await {
+        let payload = call.message().payload().clone();
+        call.answer(Headers::default(), payload).await.unwrap();
+    }
 }
 
 async fn ask_by_hand(client: async_nats::Client, payload: Bytes) {

@@ -123,8 +123,9 @@ impl ReplyAddress {
         else {
             return Err(AddressError::NotAReply);
         };
-        let hex = random.len() == 32
-            && random.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'));
+        // Without a branch at each digit: they are random.
+        let is_digit = |b: u8| b.is_ascii_digit() | matches!(b, b'a'..=b'f');
+        let hex = random.len() == 32 && random.bytes().fold(true, |all, b| all & is_digit(b));
         if !whose || !hex || matches!(named, "ack" | "echo") {
             return Err(AddressError::NotAReply);
         }
