@@ -51,7 +51,7 @@ impl Answer for Owed {
         let answer = OnItsWay { to: reply.clone(), asked, calls, under_way, _permit: permit };
         match session.answer(answer, &reply, message)? {
             None => Ok(()),
-            Some((handing, waits)) => Box::pin(hand(link, handing, waits, &reply)).await,
+            Some((handing, waits)) => Box::pin(hand(link, handing, waits)).await,
         }
     }
 }
@@ -76,16 +76,15 @@ impl Ready {
 }
 
 /// Hands over what there was no room for.
-async fn hand(
-    link: &Link,
-    handing: Handing<'_>,
-    waits: Waits<'_>,
-    reply: &str,
-) -> Result<(), TransportError> {
+async fn hand(link: &Link, handing: Handing<'_>, waits: Waits<'_>) -> Result<(), TransportError> {
     let handed = timeout_at(due(link), handing).await;
-    handed.map_err(|_| TransportError::new(ErrorKind::TimedOut, OPERATION).about(reply))??;
-    waits.handed_over();
-    Ok(())
+    match handed.unwrap_or_else(|_| Err(TransportError::new(ErrorKind::TimedOut, OPERATION))) {
+        Ok(()) => {
+            waits.handed_over();
+            Ok(())
+        }
+        Err(error) => Err(waits.failed(error)),
+    }
 }
 
 fn due(link: &Link) -> Instant {

@@ -89,13 +89,17 @@ impl Pending {
     ) -> Result<Option<(Handing<'a>, Waits<'a>)>, TransportError> {
         let mut state = self.state.lock();
         if state.ended.is_some() {
-            return Err(disconnected(Operation::Answer));
+            return Err(answer.failed(disconnected(Operation::Answer)));
         }
         // Under the lock: no probe comes between this and the number that it is given.
-        if let Some(handing) = hand()? {
-            let to = answer.to.clone();
-            state.answers.0.push(Sent { index: WAITS, answer });
-            return Ok(Some((handing, Waits { pending: self, to })));
+        match hand() {
+            Ok(None) => {}
+            Ok(Some(handing)) => {
+                let to = answer.to.clone();
+                state.answers.0.push(Sent { index: WAITS, answer });
+                return Ok(Some((handing, Waits { pending: self, to })));
+            }
+            Err(error) => return Err(answer.failed(error)),
         }
         state.sent += 1;
         let index = state.sent;
@@ -123,16 +127,37 @@ impl Waits<'_> {
         }
         self.pending.want(&state);
     }
+
+    /// It does not get it, for this reason.
+    pub(crate) fn failed(self, error: TransportError) -> TransportError {
+        match self.take() {
+            Some(answer) => answer.failed(error),
+            None => error,
+        }
+    }
+
+    fn take(&self) -> Option<OnItsWay> {
+        let answers = &mut self.pending.state.lock().answers.0;
+        let own = |sent: &Sent| sent.index == WAITS && sent.answer.to == self.to;
+        let place = answers.iter().position(own)?;
+        Some(answers.remove(place).answer)
+    }
 }
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        let mut state = self.pending.state.lock();
-        state.answers.0.retain(|sent| sent.index != WAITS || sent.answer.to != self.to);
+        drop(self.take());
     }
 }
 
 impl OnItsWay {
+    /// Notes that it was not sent, for this reason.
+    fn failed(self, error: TransportError) -> TransportError {
+        let error = error.about(&self.to);
+        let _ = self.under_way.end(Err::<(), _>(error.clone()));
+        error
+    }
+
     /// Tells that the server refused it, in these words.
     pub(crate) fn refused(self, words: &str) {
         let Self { to, asked, calls, .. } = self;
