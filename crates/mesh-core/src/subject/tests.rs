@@ -92,15 +92,14 @@ fn overlaps_are_the_pairs_that_share_a_subject() {
 mod properties {
     use proptest::prelude::*;
 
-    use super::super::text;
     use super::*;
 
-    fn joined(alphabet: &'static [&'static str]) -> impl Strategy<Value = String> {
+    fn text(alphabet: &'static [&'static str]) -> impl Strategy<Value = String> {
         prop::collection::vec(prop::sample::select(alphabet), 1..=4).prop_map(|t| t.join("."))
     }
 
     fn any_filter() -> impl Strategy<Value = Filter> {
-        (joined(&["a", "b", "*", "a*", ">b"]), any::<bool>())
+        (text(&["a", "b", "*", "a*", ">b"]), any::<bool>())
             .prop_map(|(text, tail)| filter(&if tail { format!("{text}.>") } else { text }))
     }
 
@@ -134,7 +133,7 @@ mod properties {
             length in prop::sample::select(&[0_usize, 0, 0, 0, 250, 251, 252, 255, 256]),
         ) {
             let text = format!("{}{}", "x".repeat(length), parts.concat());
-            let sound = text::check_tokens(&text, |_, _| Ok(())).is_ok();
+            let sound = check_tokens(&text, |_, _| Ok(())).is_ok();
             let is_wild = |token: &str| matches!(token, "*" | ">");
             let plain = sound && !text.split('.').any(is_wild);
             prop_assert_eq!(Subject::new(text.as_str()).is_ok(), plain, "{:?}", text);
@@ -143,7 +142,7 @@ mod properties {
         #[test]
         fn matching_agrees_with_a_naive_matcher(
             filter in any_filter(),
-            subject in joined(&["a", "b", "a*", ">b", "c"]),
+            subject in text(&["a", "b", "a*", ">b", "c"]),
         ) {
             let tokens: Vec<&str> = filter.tokens().collect();
             let found = filter.matches(&Subject::new(subject.as_str()).unwrap());
@@ -157,7 +156,7 @@ mod properties {
         #[test]
         fn normalising_changes_no_subject_and_leaves_none_inside_another(
             given in prop::collection::vec(
-                (joined(&["a", "b", "*"]), any::<bool>())
+                (text(&["a", "b", "*"]), any::<bool>())
                     .prop_map(|(t, tail)| filter(&if tail { format!("{t}.>") } else { t })),
                 0..8,
             ),
