@@ -16,6 +16,7 @@ mod cluster;
 mod denials;
 mod gone;
 mod kills;
+mod retiring;
 mod sessions;
 mod silent;
 mod slow;
