@@ -15,6 +15,7 @@ mod closing;
 mod cluster;
 mod denials;
 mod gone;
+mod hostile;
 mod kills;
 mod retiring;
 mod sessions;
