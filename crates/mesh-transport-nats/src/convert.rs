@@ -40,7 +40,8 @@ pub(crate) fn message_out(
 pub(crate) struct Recent(Option<Subject>);
 
 impl Recent {
-    fn subject(&mut self, text: &str) -> Option<Subject> {
+    /// The text as a subject, if it is one.
+    pub(crate) fn subject(&mut self, text: &str) -> Option<Subject> {
         match &self.0 {
             Some(last) if last.as_str() == text => {}
             _ => self.0 = Some(Subject::new(text).ok()?),

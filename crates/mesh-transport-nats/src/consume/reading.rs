@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -21,6 +22,7 @@ use mesh_core::topology::{AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use super::leaving::Departure;
@@ -34,6 +36,8 @@ use crate::session::{Op, Session, denied};
 
 /// Between two looks for a consumer for which nobody answers.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How many words about what is no delivery wait for a reader that does not come.
+const WORDS: usize = 256;
 
 /// See the module.
 pub(crate) struct Reading {
@@ -245,14 +249,12 @@ impl Reading {
         mut message: async_nats::Message,
         state: &mut State,
     ) -> Result<Delivery, ReceiveError> {
-        let ack = message.reply.take();
-        let numbers = ack.as_ref().and_then(|ack| self.prefix.read(ack));
+        let numbers = message.reply.as_ref().and_then(|ack| self.prefix.read(ack));
+        let (Some(numbers), Some(ack)) = (numbers, message.reply.take()) else {
+            return Err(foreign(&message, &mut state.recent));
+        };
         let Ok(message) = convert::message_in(message, false, &mut state.recent) else {
             return Err(ReceiveError::Lagged { lost: 1 });
-        };
-        let (Some(numbers), Some(ack)) = (numbers, ack) else {
-            let (subject, reason) = (message.subject().clone(), RefusalReason::ForeignAck);
-            return Err(ReceiveError::Refused { subject, reason });
         };
         let fits = |filter: &Filter| filter.matches(message.subject());
         if !self.patterns.is_empty() && !self.patterns.iter().any(fits) {
@@ -276,14 +278,30 @@ impl Reading {
     pub(super) fn collect(&self) {
         let mut state = self.state.lock();
         let waker = state.waker.clone().unwrap_or_else(|| Waker::noop().clone());
-        let mut context = Context::from_waker(&waker);
         let since = Instant::now();
-        while let Poll::Ready(Some(message)) = state.arrived(&mut context) {
-            state.held.push_back(Held { message, since });
+        let mut passed_over = 0_u64;
+        while let Poll::Ready(Some(message)) = state.arrived_at_all(&waker) {
+            if self.is_own(&message) {
+                state.held.push_back(Held { message, since });
+            } else if state.words.len() < WORDS {
+                let word = foreign(&message, &mut state.recent);
+                state.words.push_back(word);
+            } else {
+                passed_over += 1;
+            }
         }
-        if !state.held.is_empty() {
+        if passed_over > 0 {
+            tracing::warn!(consumer = %self.consumer, passed_over, "messages that are no deliveries");
+        }
+        if !state.held.is_empty() || !state.words.is_empty() {
             self.wake(state);
         }
+    }
+
+    /// Whether it is a delivery of this consumer: it is settled where nobody else is. Nothing is ever said
+    /// to where any other message points.
+    pub(super) fn is_own(&self, message: &async_nats::Message) -> bool {
+        message.reply.as_ref().is_some_and(|ack| self.prefix.read(ack).is_some())
     }
 
     /// The subscription, to be given up.
@@ -331,6 +349,13 @@ impl State {
         }
     }
 
+    /// The same, not counted as the task's work: tokio lets 128 through in a turn, and takes what comes
+    /// then for not there.
+    fn arrived_at_all(&mut self, waker: &Waker) -> Poll<Option<async_nats::Message>> {
+        let arrived = pin!(unconstrained(poll_fn(|context| self.arrived(context))));
+        arrived.poll(&mut Context::from_waker(waker))
+    }
+
     fn arrived(&mut self, context: &mut Context<'_>) -> Poll<Option<async_nats::Message>> {
         let Some(source) = &mut self.source else { return Poll::Ready(None) };
         let arrived = Pin::new(source).poll_next(context);
@@ -339,6 +364,14 @@ impl State {
             self.source = None;
         }
         arrived
+    }
+}
+
+/// The word about a message that is no delivery of this consumer.
+fn foreign(message: &async_nats::Message, recent: &mut Recent) -> ReceiveError {
+    match recent.subject(&message.subject) {
+        Some(subject) => ReceiveError::Refused { subject, reason: RefusalReason::ForeignAck },
+        None => ReceiveError::Lagged { lost: 1 },
     }
 }
 
