@@ -22,6 +22,7 @@ mod retiring;
 mod sessions;
 mod silent;
 mod slow;
+mod starved;
 mod storm;
 mod verdicts;
 mod waiting;
