@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -12,7 +10,6 @@ use std::time::Duration;
 use async_nats::message::OutboundMessage;
 use async_nats::{StatusCode, Subject, Subscriber};
 use bytes::Bytes;
-use futures_core::Stream;
 use mesh_core::port::{
     ConsumeOptions, Delivery, DeliveryInfo, ErrorKind, Operation, ReceiveError, RefusalReason,
     TransportError,
@@ -22,9 +19,9 @@ use mesh_core::topology::{AckPrefix, ConsumerRef, ConsumerRules, DeliverySubject
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
-use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
+use super::arriving::foreign;
 use super::leaving::Departure;
 use super::settle::{self, Claimed};
 use super::verdicts::Verdicts;
@@ -36,8 +33,6 @@ use crate::session::{Op, Session, denied};
 
 /// Between two looks for a consumer for which nobody answers.
 const AGAIN: Duration = Duration::from_millis(200);
-/// How many words about what is no delivery wait for a reader that does not come.
-const WORDS: usize = 256;
 
 /// See the module.
 pub(crate) struct Reading {
@@ -60,19 +55,21 @@ pub(crate) struct Reading {
 
 #[derive(Default)]
 pub(super) struct State {
-    source: Option<Subscriber>,
+    pub(super) source: Option<Subscriber>,
     pub(super) held: VecDeque<Held>,
     pub(super) claims: FxHashMap<u64, Subject>,
     next_claim: u64,
+    /// The highest number that a message had which was handed on.
+    pub(super) highest: u64,
     pub(super) verdicts: Verdicts,
     pub(super) departure: Departure,
     /// What was given back since the reader is gone, until the server knows that it is.
     pub(super) deferred: Vec<Subject>,
-    words: VecDeque<ReceiveError>,
-    recent: Recent,
+    pub(super) words: VecDeque<ReceiveError>,
+    pub(super) recent: Recent,
     end: Option<Option<TransportError>>,
     over: bool,
-    waker: Option<Waker>,
+    pub(super) waker: Option<Waker>,
 }
 
 /// A delivery that waits for the reader.
@@ -267,41 +264,12 @@ impl Reading {
             ack_wait: Some(self.rules.ack_wait),
             sequence: Some(numbers.stream_sequence),
         };
+        self.forget_namesake(numbers, state);
         let claim = state.next_claim;
         state.next_claim += 1;
         state.claims.insert(claim, ack);
         let settlement = Claimed { reading: Arc::clone(self), claim };
         Ok(Delivery::new(message, info, Box::new(settlement)))
-    }
-
-    /// Takes what has arrived for a reader that does not come, so that it can be reported on.
-    pub(super) fn collect(&self) {
-        let mut state = self.state.lock();
-        let waker = state.waker.clone().unwrap_or_else(|| Waker::noop().clone());
-        let since = Instant::now();
-        let mut passed_over = 0_u64;
-        while let Poll::Ready(Some(message)) = state.arrived_at_all(&waker) {
-            if self.is_own(&message) {
-                state.held.push_back(Held { message, since });
-            } else if state.words.len() < WORDS {
-                let word = foreign(&message, &mut state.recent);
-                state.words.push_back(word);
-            } else {
-                passed_over += 1;
-            }
-        }
-        if passed_over > 0 {
-            tracing::warn!(consumer = %self.consumer, passed_over, "messages that are no deliveries");
-        }
-        if !state.held.is_empty() || !state.words.is_empty() {
-            self.wake(state);
-        }
-    }
-
-    /// Whether it is a delivery of this consumer: it is settled where nobody else is. Nothing is ever said
-    /// to where any other message points.
-    pub(super) fn is_own(&self, message: &async_nats::Message) -> bool {
-        message.reply.as_ref().is_some_and(|ack| self.prefix.read(ack).is_some())
     }
 
     /// The subscription, to be given up.
@@ -334,44 +302,6 @@ impl Reading {
         if let Some(waker) = waker {
             waker.wake();
         }
-    }
-}
-
-impl State {
-    /// What waits here, else what the server sends next.
-    fn next(&mut self, context: &mut Context<'_>) -> Poll<async_nats::Message> {
-        if let Some(held) = self.held.pop_front() {
-            return Poll::Ready(held.message);
-        }
-        match self.arrived(context) {
-            Poll::Ready(Some(message)) => Poll::Ready(message),
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
-        }
-    }
-
-    /// The same, not counted as the task's work: tokio lets 128 through in a turn, and takes what comes
-    /// then for not there.
-    fn arrived_at_all(&mut self, waker: &Waker) -> Poll<Option<async_nats::Message>> {
-        let arrived = pin!(unconstrained(poll_fn(|context| self.arrived(context))));
-        arrived.poll(&mut Context::from_waker(waker))
-    }
-
-    fn arrived(&mut self, context: &mut Context<'_>) -> Poll<Option<async_nats::Message>> {
-        let Some(source) = &mut self.source else { return Poll::Ready(None) };
-        let arrived = Pin::new(source).poll_next(context);
-        if let Poll::Ready(None) = arrived {
-            // The session is lost. The keeper places it in the next.
-            self.source = None;
-        }
-        arrived
-    }
-}
-
-/// The word about a message that is no delivery of this consumer.
-fn foreign(message: &async_nats::Message, recent: &mut Recent) -> ReceiveError {
-    match recent.subject(&message.subject) {
-        Some(subject) => ReceiveError::Refused { subject, reason: RefusalReason::ForeignAck },
-        None => ReceiveError::Lagged { lost: 1 },
     }
 }
 
