@@ -16,6 +16,7 @@ mod closing;
 mod cluster;
 mod cuts;
 mod denials;
+mod dropped;
 mod foreign;
 mod gone;
 mod hostile;
