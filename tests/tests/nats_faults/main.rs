@@ -26,6 +26,7 @@ mod retiring;
 mod sessions;
 mod silent;
 mod slow;
+mod smuggled;
 mod starved;
 mod storm;
 mod verdicts;

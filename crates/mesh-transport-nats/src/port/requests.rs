@@ -52,7 +52,7 @@ impl Requests for Port {
         let due = link::deadline(options.timeout);
         let owner = Arc::downgrade(&self.owner);
         let clock = Arc::clone(&link.clock);
-        let mut recent = Recent::default();
+        let mut recent = Recent::of(&filter);
         let admit = Box::new(move |message: async_nats::Message| {
             let call = admit(owner.upgrade()?, message, &responder, &mut recent);
             Some(call.map(|call| call.arrived_at(clock.monotonic())))
