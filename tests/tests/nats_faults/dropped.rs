@@ -83,7 +83,8 @@ async fn calls_that_are_dropped_after_any_number_of_polls_leave_nothing_behind()
         }
     }
     println!("some were not at their end after {most} polls");
-    assert!(most > 3);
+    // A consumer is asked for before it is read: two answers, one after the other.
+    assert!(most >= 2);
     connection.transport().flush(TIME).await.unwrap();
     for what in ["waiting", "unproven", "places", "readings"] {
         bed::until(what, || (bed::figure(&connection, what) == 0).then_some(())).await;
@@ -109,9 +110,12 @@ async fn attempts_that_are_dropped_after_any_number_of_polls_leave_no_connection
     ));
     let server = NatsServer::launch(config).await.unwrap();
     let pin = server.fingerprint().unwrap();
+    let proxy = Proxy::before(server.address()).await.unwrap();
+    // Nothing is there when it is looked for first: greeting, handshake, log-in, inbox.
+    proxy.delay(Duration::from_millis(5));
     let mut polls = 1;
     loop {
-        let target = bed::pinned(server.address(), "mail", bed::PASSWORD, &[&pin]);
+        let target = bed::pinned(proxy.address(), "mail", bed::PASSWORD, &[&pin]);
         let trying = connect(target, bed::quick()).map(|made| drop(made.unwrap())).boxed();
         if polled(trying, polls).await {
             break;

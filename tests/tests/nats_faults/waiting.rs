@@ -68,7 +68,7 @@ impl Scene {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_that_waits_keeps_its_claim() {
-    let rules = ConsumerRules { max_deliver: Some(2), ..bed::rules(Duration::from_secs(2)) };
+    let rules = ConsumerRules { max_deliver: Some(2), ..bed::rules(Duration::from_secs(4)) };
     let scene = Scene::set(rules).await;
     let mut spy = RawNats::connect(&scene.server).await.unwrap();
     spy.login(bed::USER, bed::PASSWORD).await.unwrap();
@@ -77,7 +77,7 @@ async fn all_that_waits_keeps_its_claim() {
     scene.emit_all().await;
     // Each is told to be in work until none could have been kept without.
     let mut told = BTreeMap::<u64, u32>::new();
-    while told.len() < EVENTS as usize || told.values().any(|times| *times < 4) {
+    while told.len() < EVENTS as usize || told.values().any(|times| *times < 5) {
         let said = spy.next().await.unwrap();
         let address = AckAddress::parse(&subject(&said.subject)).unwrap();
         assert_eq!(address.delivered, 1, "it was given again: {}", said.subject);
