@@ -78,7 +78,8 @@ async fn stored(
             Answered::NotNow(error) => error,
             Answered::NoStream => {
                 let is_final = absence.is_final(&session, FOR_A_CALL);
-                let known = stream.is_some_and(|stream| link.streams.lock().contains(&stream));
+                let known = session.retires()
+                    || stream.is_some_and(|stream| link.streams.lock().contains(&stream));
                 let absent = TransportError::new(ErrorKind::NotFound, OPERATION)
                     .about(subject)
                     .detail("no stream takes this subject");

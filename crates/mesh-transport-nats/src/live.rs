@@ -169,7 +169,8 @@ impl<T: Send + 'static> Pump<T> {
                     return Some(None);
                 }
                 () = &mut draining => {
-                    while let Some(Some(message)) = subscriber.next().now_or_never() {
+                    while let Some(Some(message)) = unconstrained(subscriber.next()).now_or_never()
+                    {
                         self.take(message);
                     }
                     let _ = subscriber.unsubscribe().await;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use async_nats::StatusCode;
 use async_nats::message::OutboundMessage;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::address::Branch;
@@ -104,7 +106,8 @@ async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<()
             Outcome::Answer(_) | Outcome::Handled => {
                 // No answer came before the echo. A refusal would come by the other channel.
                 session.handled(operation, due).await?;
-                match futures_util::FutureExt::now_or_never(first) {
+                // Not counted as the task's work: one that has done much would find nothing.
+                match unconstrained(first).now_or_never() {
                     Some(Ok(Outcome::Denied(words))) => Err(denied(operation, &subject, words)),
                     Some(Ok(Outcome::Lost(error))) => Err(lost(operation, &subject, error)),
                     Some(Err(error)) => Err(error),

@@ -185,6 +185,11 @@ impl Session {
         self.server.cluster.is_some()
     }
 
+    /// Whether its server retires: who has no answer from a stream there has to wait for the next session.
+    pub(crate) fn retires(&self) -> bool {
+        self.hearing.retires()
+    }
+
     /// Whether the connection still stands, as far as is known.
     pub(crate) fn stands(&self) -> bool {
         !self.hearing.is_lost()

@@ -1,5 +1,6 @@
 //! Reading a durable consumer: pushed by the server to one subject of its own, claimed one by one.
 
+mod arriving;
 mod keeper;
 mod leaving;
 mod reading;
