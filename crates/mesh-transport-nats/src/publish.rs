@@ -29,7 +29,7 @@ pub(crate) async fn live(
 
 async fn proven(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
     let operation = Operation::Publish;
-    let session = link.session(operation, due).await?;
+    let session = link.session_for(operation, message.subject().as_str(), due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let reply = message.reply().map(|reply| async_nats::Subject::from(reply.as_str()));
     let named = reply.clone().map_or(Reply::None, |reply| Reply::Given(Box::new(reply)));
