@@ -21,6 +21,9 @@ pub enum AmqpExchange {
     Rpc,
     /// `mesh.alive`, a topic exchange.
     Alive,
+    /// `mesh.live`, a topic exchange: every subject that is none of the mesh's own, with the subject as
+    /// its key. Federation's topics, above all.
+    Live,
 }
 
 impl AmqpExchange {
@@ -33,8 +36,13 @@ impl AmqpExchange {
             Self::EventsDead => "mesh.events.dead",
             Self::Rpc => "mesh.rpc",
             Self::Alive => "mesh.alive",
+            Self::Live => "mesh.live",
         }
     }
+
+    /// Every exchange that has a name, and that the substrate declares.
+    pub const NAMED: [Self; 5] =
+        [Self::Events, Self::EventsDead, Self::Rpc, Self::Alive, Self::Live];
 }
 
 impl fmt::Display for AmqpExchange {
@@ -55,6 +63,23 @@ pub struct AmqpRoute {
     pub mandatory: bool,
     /// Whether the broker writes it to disk.
     pub persistent: bool,
+}
+
+impl AmqpRoute {
+    /// The route of any subject: that of the mesh's own, else `mesh.live` with the subject as its key,
+    /// where nobody has to listen and nothing is written to disk.
+    #[must_use]
+    pub fn of(subject: &Subject) -> Self {
+        match MeshSubject::parse(subject) {
+            Ok(subject) => subject.to_amqp(),
+            Err(_) => Self {
+                exchange: AmqpExchange::Live,
+                key: subject.as_str().to_owned(),
+                mandatory: false,
+                persistent: false,
+            },
+        }
+    }
 }
 
 impl MeshSubject {

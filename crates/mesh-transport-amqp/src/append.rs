@@ -1,0 +1,68 @@
+//! Appending: confirmed by the broker, and published again until the time is over.
+
+use std::sync::Arc;
+
+use mesh_core::message::Message;
+use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
+use mesh_core::topology::MeshSubject;
+use tokio::time::Instant;
+
+use crate::counters::count;
+use crate::link::{Link, deadline};
+use crate::publish::{Confirmed, Outgoing};
+
+const OPERATION: Operation = Operation::Append;
+
+/// Appends `message`; returns when the broker has it.
+pub(crate) async fn append(
+    link: &Arc<Link>,
+    message: &Message,
+    options: &AppendOptions,
+) -> Result<Appended, TransportError> {
+    let under_way = link.accepted.begin();
+    let about = |error: TransportError| error.about(message.subject());
+    under_way.end(stored(link, message, options).await.map_err(about))
+}
+
+async fn stored(
+    link: &Arc<Link>,
+    message: &Message,
+    options: &AppendOptions,
+) -> Result<Appended, TransportError> {
+    let unsupported =
+        |what| Err(TransportError::new(ErrorKind::Unsupported, OPERATION).detail(what));
+    if options.require_deduplication {
+        return unsupported("RabbitMQ knows no message again");
+    }
+    if options.expected_last.is_some() {
+        return unsupported("RabbitMQ numbers no messages");
+    }
+    let Some(stream) = MeshSubject::stream_of(message.subject()) else {
+        return Err(TransportError::new(ErrorKind::NotFound, OPERATION)
+            .detail("no stream takes this subject"));
+    };
+    let due = deadline(options.timeout);
+    loop {
+        let session = link.session(OPERATION, due).await?;
+        let outgoing = Outgoing::of(message, &session, OPERATION)?;
+        match session.publish(OPERATION, &outgoing, due).await {
+            Ok(Confirmed::Taken) => {
+                return Ok(Appended { stream, sequence: None, duplicate: false });
+            }
+            Ok(Confirmed::Unroutable) => {
+                return Err(
+                    TransportError::new(ErrorKind::NotFound, OPERATION).detail("no queue takes it")
+                );
+            }
+            Ok(Confirmed::Refused) => {
+                return Err(
+                    TransportError::new(ErrorKind::Full, OPERATION).detail("a queue refused it")
+                );
+            }
+            Err(error) if error.kind() == ErrorKind::Disconnected && Instant::now() < due => {
+                count(&link.counters.resent);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The client's errors as the port's.
+
+use lapin::protocol::{AMQPErrorKind, AMQPHardError, AMQPSoftError};
+use mesh_core::port::{ErrorKind, Operation, TransportError};
+
+/// The port's error for what the client or the broker said during `operation`.
+pub(crate) fn failed(error: &lapin::Error, operation: Operation) -> TransportError {
+    let (kind, detail) = read(error);
+    let passes = matches!(error.kind(), lapin::ErrorKind::ChannelsLimitReached);
+    let told = TransportError::new(kind, operation).detail(detail).caused_by(error.clone());
+    if passes { told.retry(true) } else { told }
+}
+
+/// The kind of an error, and its words.
+fn read(error: &lapin::Error) -> (ErrorKind, String) {
+    use AMQPErrorKind::{Hard, Soft};
+    let lapin::ErrorKind::ProtocolError(said) = error.kind() else {
+        let kind = match error.kind() {
+            lapin::ErrorKind::ChannelsLimitReached => ErrorKind::Broker,
+            lapin::ErrorKind::SerialisationError(_)
+            | lapin::ErrorKind::InvalidProtocolVersion(_) => ErrorKind::Invalid,
+            // Whatever else goes wrong with a channel goes wrong with its connection.
+            _ => ErrorKind::Disconnected,
+        };
+        return (kind, clipped(&error.to_string()));
+    };
+    let words = clipped(said.get_message().as_str());
+    let kind = match said.kind() {
+        Soft(AMQPSoftError::ACCESSREFUSED) | Hard(AMQPHardError::NOTALLOWED) => ErrorKind::Denied,
+        Soft(AMQPSoftError::NOTFOUND) => ErrorKind::NotFound,
+        Soft(AMQPSoftError::CONTENTTOOLARGE) => ErrorKind::TooLarge,
+        Soft(AMQPSoftError::PRECONDITIONFAILED) if is_size(&words) => ErrorKind::TooLarge,
+        Hard(AMQPHardError::CONNECTIONFORCED) => ErrorKind::Disconnected,
+        _ => ErrorKind::Broker,
+    };
+    (kind, words)
+}
+
+/// Whether the broker means a message that is larger than it takes.
+fn is_size(words: &str) -> bool {
+    words.contains("message size")
+}
+
+/// At most 256 characters, none of which moves a terminal's cursor: whoever answers may say anything.
+pub(crate) fn clipped(text: &str) -> String {
+    let safe = |char: char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char };
+    text.chars().take(256).map(safe).collect()
+}
+
+/// The error of a call whose session ended under it.
+pub(crate) fn lost(operation: Operation, cause: TransportError) -> TransportError {
+    TransportError::new(ErrorKind::Disconnected, operation)
+        .detail("the connection was lost before the broker's answer")
+        .caused_by(cause)
+}
+
+/// The error of a call whose time ran out.
+pub(crate) fn timed_out(operation: Operation) -> TransportError {
+    TransportError::new(ErrorKind::TimedOut, operation)
+}
