@@ -41,8 +41,8 @@ pub trait Administration: Send + Sync + fmt::Debug {
 
     /// How a stream is; `None` if it is not there.
     ///
-    /// - `inspect_counts_what_is_stored`: of a work queue on every broker; of a log \[`Sequences`, else
-    ///   `Unsupported`: what nobody numbers is kept by its consumers, each for itself].
+    /// - `inspect_counts_what_is_stored`: a work queue on every broker; a log where it is numbered, and
+    ///   else it is `Unsupported`, since what nobody numbers is kept by its consumers, each for itself.
     async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError>;
 
     /// How a consumer is; `None` if it is not there.

@@ -192,6 +192,10 @@ async fn consume_dead_letters_what_is_terminated(stage: &Stage<'_>) -> Verdict {
 }
 
 async fn consume_dead_letters_tell_what_the_handler_said(stage: &Stage<'_>) -> Verdict {
+    if !stage.has(Capability::DeadLetters) {
+        // There are no letters to tell anything.
+        return Ok(());
+    }
     for (reason, kind) in [
         (Reason::new("no such account"), "terminated"),
         (Reason::undecodable("no JSON"), "undecodable"),
