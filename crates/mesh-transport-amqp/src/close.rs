@@ -73,9 +73,7 @@ async fn release(link: &Arc<Link>, due: Instant) -> u64 {
 
 /// Waits until publishes are confirmed and verdicts have arrived.
 async fn finish(link: &Arc<Link>, due: Instant) -> bool {
-    let window = u32::try_from(link.options.publish_window.get()).unwrap_or(u32::MAX);
-    // The places are given back at once: no more than this is to be known of them.
-    let mut settled = timeout_at(due, link.window.acquire_many(window)).await.is_ok();
+    let mut settled = timeout_at(due, link.accepted.idle()).await.is_ok();
     for reader in link.readers() {
         settled &= reader.settled(Operation::Close, due).await.is_ok();
     }

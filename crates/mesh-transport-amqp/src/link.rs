@@ -13,7 +13,7 @@ use mesh_core::port::{
     Capabilities, Clock, ConnectionState, ErrorKind, Limits, Operation, TransportError,
 };
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::AmqpOptions;
@@ -64,7 +64,6 @@ pub(crate) struct Link {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) capabilities: Capabilities,
     pub(crate) counters: Counters,
-    pub(crate) window: Arc<Semaphore>,
     pub(crate) accepted: Accepted,
     pub(crate) phase: watch::Sender<Phase>,
     pub(crate) states: watch::Sender<ConnectionState>,
@@ -86,7 +85,6 @@ impl Link {
     ) -> Arc<Self> {
         Arc::new(Self {
             principal,
-            window: Arc::new(Semaphore::new(options.publish_window.get())),
             accepted: Accepted::default(),
             options,
             clock: Arc::new(SystemClock::new()),

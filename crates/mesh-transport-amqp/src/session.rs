@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{failed, lost, timed_out};
 use crate::fate::Fate;
+use crate::publish::Publisher;
 use crate::wire::Wire;
 use crate::{AmqpOptions, Target};
 
@@ -21,7 +22,8 @@ pub(crate) struct Session {
     /// The user that it is logged in as: what the broker lets a message say of its sender.
     pub(crate) user: ShortString,
     pub(crate) publishing: Wire,
-    pub(crate) reading: Wire,
+    pub(crate) publisher: Publisher,
+    reading: Wire,
     fate: Arc<Fate>,
 }
 
@@ -42,7 +44,8 @@ impl Session {
             Wire::open(target, options, &reads, &fate),
             Wire::open(target, options, &publishes, &fate),
         )?;
-        Ok(Arc::new(Self { id, user, publishing, reading, fate }))
+        let publisher = Publisher::new(options.publish_window.get());
+        Ok(Arc::new(Self { id, user, publishing, publisher, reading, fate }))
     }
 
     /// Returns when the session is over, with the reason.

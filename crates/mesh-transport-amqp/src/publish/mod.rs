@@ -1,20 +1,38 @@
 //! Publishing: confirmed by the broker, and a refusal harms nobody but its own message.
+//!
+//! A broker that refuses a message closes the channel it came on, with everything else that waits for its
+//! confirmation there. So the first message to a key goes [alone](lanes), on a channel where nothing
+//! else waits. What was let through once is [known](known), and the next one goes with all others over
+//! [one channel](pipeline). Should that be closed all the same, each message on it is sent again, alone,
+//! and hears its own answer.
+//!
+//! A message that must have a receiver goes alone too: the broker gives back what no queue takes, without
+//! saying which message it was, and the client can only guess when several wait.
+
+mod flight;
+mod known;
+mod lanes;
+mod pipeline;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
+use lapin::BasicProperties;
 use lapin::types::ShortString;
-use lapin::{BasicProperties, Confirmation};
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::{AmqpExchange, AmqpRoute};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
-use crate::error::{clipped, failed, lost, timed_out};
+use crate::error::{failed, lost, timed_out};
 use crate::link::Link;
 use crate::session::Session;
+
+use known::Known;
+use lanes::Lanes;
+use pipeline::Pipeline;
 
 /// What is to be published, and where.
 #[derive(Debug, Clone)]
@@ -28,7 +46,7 @@ pub(crate) struct Outgoing {
 }
 
 /// What the broker said of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confirmed {
     /// It has it, in every queue that takes it.
     Taken,
@@ -64,7 +82,8 @@ pub(crate) async fn live(
     due: Instant,
 ) -> Result<(), TransportError> {
     let under_way = link.accepted.begin();
-    under_way.end(accepted(link, message, require_receiver, due).await)
+    let about = |error: TransportError| error.about(message.subject());
+    under_way.end(accepted(link, message, require_receiver, due).await.map_err(about))
 }
 
 async fn accepted(
@@ -75,22 +94,41 @@ async fn accepted(
 ) -> Result<(), TransportError> {
     const OPERATION: Operation = Operation::Publish;
     let session = link.session(OPERATION, due).await?;
-    // Without a receiver it is no error here, whatever the subject (the port's contract).
+    // Whatever the subject, that nobody listens is no error unless the caller says so.
     let outgoing =
         Outgoing { mandatory: require_receiver, ..Outgoing::of(message, &session, OPERATION)? };
-    let about = |error: TransportError| error.about(message.subject());
-    match session.publish(OPERATION, &outgoing, due).await.map_err(about)? {
-        Confirmed::Taken => Ok(()),
-        Confirmed::Unroutable => {
-            Err(about(TransportError::new(ErrorKind::NoResponders, OPERATION)))
-        }
+    match session.publish(OPERATION, &outgoing, due).await? {
         // A queue that is full keeps what it has; those that listen have heard it.
-        Confirmed::Refused => Ok(()),
+        Confirmed::Taken | Confirmed::Refused => Ok(()),
+        Confirmed::Unroutable => Err(TransportError::new(ErrorKind::NoResponders, OPERATION)),
+    }
+}
+
+/// What a session publishes with.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    /// How many more messages may wait for their confirmation.
+    window: Arc<Semaphore>,
+    known: Known,
+    pipeline: Pipeline,
+    lanes: Arc<Lanes>,
+}
+
+impl Publisher {
+    /// At most `window` messages wait for their confirmation at a time.
+    pub(crate) fn new(window: usize) -> Self {
+        Self {
+            window: Arc::new(Semaphore::new(window)),
+            known: Known::default(),
+            pipeline: Pipeline::default(),
+            lanes: Arc::default(),
+        }
     }
 }
 
 impl Session {
-    /// Publishes once; returns when the broker has confirmed it, or said why not.
+    /// Publishes once; returns when the broker has confirmed it, or said why not. Given up midway, it may
+    /// be published all the same.
     ///
     /// # Errors
     /// `Denied`, `NotFound` for an absent exchange, `TooLarge`, `Broker`, and without the broker's word
@@ -122,29 +160,26 @@ impl Session {
         outgoing: &Outgoing,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
-        let channel = self.publishing.channel(operation, due).await?;
-        let told = |error: lapin::Error| failed(&error, operation);
-        channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(told)?;
-        let options = BasicPublishOptions { mandatory: outgoing.mandatory, ..Default::default() };
-        let confirm = channel
-            .basic_publish(
-                outgoing.exchange.as_str().into(),
-                outgoing.key.clone(),
-                options,
-                &outgoing.payload,
-                outgoing.properties.clone(),
-            )
-            .await
-            .map_err(told)?;
-        match confirm.await.map_err(told)? {
-            Confirmation::Ack(None) => Ok(Confirmed::Taken),
-            Confirmation::Ack(Some(returned)) | Confirmation::Nack(Some(returned)) => {
-                tracing::debug!(why = clipped(returned.reply_text.as_str()), "unroutable");
-                Ok(Confirmed::Unroutable)
+        let Publisher { known, pipeline, lanes, .. } = &self.publisher;
+        let (exchange, key) = (outgoing.exchange, outgoing.key.as_str());
+        if !outgoing.mandatory && known.has(exchange, key) {
+            let channel = pipeline.channel(&self.publishing, operation, due).await?;
+            match channel.publish(outgoing, self.place(operation).await?).await {
+                Ok(confirmed) => return Ok(confirmed),
+                Err(error) if !self.stands() => return Err(failed(&error, operation)),
+                // The message that the broker refused may be any of those that waited there.
+                Err(_) => known.forget_all(),
             }
-            Confirmation::Nack(None) => Ok(Confirmed::Refused),
-            Confirmation::NotRequested => Err(TransportError::new(ErrorKind::Broker, operation)
-                .detail("the broker doesn't confirm on this channel")),
         }
+        let place = self.place(operation).await?;
+        let confirmed = lanes.publish(&self.publishing, operation, outgoing, place, due).await?;
+        known.learn(exchange, &outgoing.key);
+        Ok(confirmed)
+    }
+
+    /// Waits for a place among those whose confirmation is waited for.
+    async fn place(&self, operation: Operation) -> Result<OwnedSemaphorePermit, TransportError> {
+        let window = Arc::clone(&self.publisher.window);
+        window.acquire_owned().await.map_err(|_| lost(operation, self.why()))
     }
 }
