@@ -118,30 +118,24 @@ pub fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> Tran
 
 #[cfg(test)]
 mod tests {
-    use mesh_core::credential::Credential;
-    use mesh_core::message::Message;
-    use mesh_core::port::AppendOptions;
-    use mesh_core::subject::Subject;
-    use mesh_testkit::servers::rabbit::{self, Account};
+    use std::time::Duration;
+
+    use mesh_core::port::{AppendOptions, ConnectionState};
 
     use super::*;
+    use crate::testing::{Bed, message};
 
     #[tokio::test]
-    async fn a_pinned_broker_is_logged_in_to_and_closed() {
-        let server = rabbit::shared().await.unwrap();
-        let host = server.virtual_host().await.unwrap();
-        host.account(&Account::new("n1.mail", "p@ss").all_rights()).await.unwrap();
-        let document = format!(
-            r#"{{"url": "{}", "fingerprint": "{}", "node": "n1", "module": "mail"}}"#,
-            host.url_of("n1.mail", "p@ss"),
-            server.fingerprint(),
-        );
-        let target = Target::of(&Credential::parse(document).unwrap()).unwrap();
-        let connection = connect(target, AmqpOptions::default()).await.unwrap();
-        let event = Message::new(Subject::new("mesh.events.mail.sent").unwrap(), "{}");
-        let streams = connection.streams().unwrap();
-        let refused = streams.append(event, AppendOptions::default()).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::NotFound, "{refused}");
-        assert_eq!(connection.transport().close(std::time::Duration::from_secs(5)).await.lost, 0);
+    async fn a_connection_is_told_when_it_is_closed_and_does_nothing_more() {
+        let bed = Bed::new().await;
+        let connection = bed.connect("n1.mail").await;
+        let mut states = connection.transport().states();
+        assert!(states.next().await.unwrap().is_connected());
+        assert_eq!(connection.transport().close(Duration::from_secs(5)).await.lost, 0);
+        assert!(matches!(states.next().await, Some(ConnectionState::Closed)));
+        assert!(states.next().await.is_none());
+        let event = message("mesh.events.mail.sent", "{}");
+        let refused = connection.streams().unwrap().append(event, AppendOptions::default()).await;
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Closed);
     }
 }

@@ -21,6 +21,8 @@ mod requests;
 mod session;
 mod supervise;
 mod target;
+#[cfg(test)]
+mod testing;
 mod wire;
 
 pub use connect::{Source, connect, unreadable};

@@ -288,6 +288,8 @@ fn amqp_users_go_both_ways() {
         assert_eq!(principal.amqp_user(), user);
         assert_eq!(Principal::from_amqp_user(user), Some(principal));
     }
+    let substrate = Principal::from_amqp_user("substrate");
+    assert!(matches!(substrate, Some(Principal::Controller { .. })), "{substrate:?}");
     for stranger in ["guest", "n1.mail.x", "n1.", ".mail", "N1.mail", ""] {
         assert_eq!(Principal::from_amqp_user(stranger), None, "{stranger}");
     }

@@ -13,6 +13,8 @@ mod flight;
 mod known;
 mod lanes;
 mod pipeline;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

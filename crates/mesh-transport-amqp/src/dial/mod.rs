@@ -1,11 +1,15 @@
 //! One attempt to open one connection to the broker.
 
+mod failure;
+#[cfg(test)]
+mod tests;
+
 use std::net::{Shutdown, SocketAddr};
 
 use async_compat::Compat;
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo};
 use lapin::{AsyncTcpStream, Connection, ConnectionProperties};
-use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_core::port::TransportError;
 use mesh_tls::{Pinned, Refusals};
 use parking_lot::Mutex;
 use tcp_stream::RustlsConnector;
@@ -13,8 +17,9 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::error::clipped;
 use crate::{AmqpOptions, Target};
+
+use failure::{Attempt, Failure};
 
 type Stream = AsyncTcpStream<Compat<TcpStream>>;
 
@@ -51,7 +56,7 @@ impl Drop for Plug {
 /// certificate.
 ///
 /// # Errors
-/// Of [`Operation::Connect`], about the broker's address: `Invalid` for options without sense, `Denied` for
+/// Of [`Operation::Connect`](mesh_core::port::Operation::Connect), about the broker's address: `Invalid` for options without sense, `Denied` for
 /// another certificate or a refused log-in, `NotFound` for an unknown virtual host, `TimedOut`,
 /// `Disconnected`.
 pub(crate) async fn dial(
@@ -59,70 +64,18 @@ pub(crate) async fn dial(
     options: &AmqpOptions,
     name: &str,
 ) -> Result<Dialled, TransportError> {
-    let told = |kind, detail: String| {
-        TransportError::new(kind, Operation::Connect).about(target.to_string()).detail(detail)
-    };
-    options
-        .check()
-        .map_err(|error| told(ErrorKind::Invalid, error.to_string()).caused_by(error))?;
-    let pinned = mesh_tls::client_config(target.pinned())
-        .map_err(|error| told(ErrorKind::Unsupported, error.to_string()).caused_by(error))?;
-    let refusals = pinned.refusals.clone();
+    let attempt = Attempt { target, options, refusals: Refusals::default() };
+    options.check().map_err(|error| attempt.failed(Failure::Options(error)))?;
+    let pinned = mesh_tls::client_config(target.pinned());
+    let pinned = pinned.map_err(|error| attempt.failed(Failure::Crypto(error)))?;
+    let attempt = Attempt { refusals: pinned.refusals.clone(), ..attempt };
     let opening = async {
         let (stream, plug) = reach(target, pinned).await?;
         let (connection, ended) = log_in(target, options, name, stream).await?;
         Ok(Dialled { connection, plug, ended })
     };
     let opened = timeout(options.connect_timeout, opening).await.unwrap_or(Err(Failure::TimedOut));
-    opened.map_err(|failure| failure.told(target, options, &refusals))
-}
-
-/// Why an attempt came to nothing.
-#[derive(Debug)]
-enum Failure {
-    Name(std::io::Error),
-    Reach(std::io::Error),
-    Tls(std::io::Error),
-    Client(lapin::Error),
-    TimedOut,
-}
-
-impl Failure {
-    fn told(self, target: &Target, options: &AmqpOptions, refusals: &Refusals) -> TransportError {
-        let told = |kind, detail: String| {
-            TransportError::new(kind, Operation::Connect).about(target.to_string()).detail(detail)
-        };
-        if let Some(refusal) = refusals.last() {
-            return told(ErrorKind::Denied, refusal.to_string()).caused_by(refusal);
-        }
-        match self {
-            Self::Name(error) => {
-                let detail = format!("the name can't be looked up: {error}");
-                told(ErrorKind::Disconnected, detail).caused_by(error)
-            }
-            Self::Reach(error) => told(ErrorKind::Disconnected, error.to_string()).caused_by(error),
-            Self::Tls(error) => {
-                let detail =
-                    format!("no TLS: {}; the log-in was not sent", clipped(&error.to_string()));
-                told(ErrorKind::Denied, detail).caused_by(error)
-            }
-            Self::TimedOut => {
-                let waited = options.connect_timeout;
-                let detail = if refusals.presented().is_some() {
-                    format!("the broker proved itself, but didn't let us in within {waited:?}")
-                } else {
-                    format!("nothing came from the broker within {waited:?}")
-                };
-                told(ErrorKind::TimedOut, detail)
-            }
-            Self::Client(error) => refused(target, &error),
-        }
-    }
-}
-
-/// What the broker said to the log-in.
-fn refused(target: &Target, error: &lapin::Error) -> TransportError {
-    crate::error::failed(error, Operation::Connect).about(target.to_string())
+    opened.map_err(|failure| attempt.failed(failure))
 }
 
 /// Opens the socket and shakes hands.
@@ -171,9 +124,10 @@ async fn log_in(
     let properties = ConnectionProperties::default().with_connection_name(name.into());
     let stream = Mutex::new(Some(stream));
     let (alive, ended) = oneshot::channel::<()>();
-    // The client keeps the closure, and drops it when its thread ends.
+    // The client keeps the closure on its thread, and drops it when that ends.
     let handing = async move |_uri: AMQPUri, _runtime: _| {
         let _ = &alive;
+        hush();
         stream.lock().take().ok_or_else(|| {
             let once = std::io::Error::other("a connection is made once");
             lapin::Error::from(once)
@@ -182,4 +136,12 @@ async fn log_in(
     let connection =
         Connection::connector(uri, runtime, handing, properties).await.map_err(Failure::Client)?;
     Ok((connection, ended))
+}
+
+/// Keeps the client's thread, which this runs on, from logging: it logs whole messages that came back, and
+/// bodies may be secret. What it has to say comes as errors and events.
+fn hush() {
+    let nobody = tracing::dispatcher::set_default(&tracing::Dispatch::none());
+    // It is for as long as the thread lives.
+    std::mem::forget(nobody);
 }
