@@ -200,19 +200,22 @@ async fn serve_says_when_a_call_arrived(stage: &Stage<'_>) -> Verdict {
     let mut counter = Counter::open(stage).await?;
     let (scene, clock) = (&counter.scene, counter.mail.clock());
     let before = clock.monotonic();
-    let reply = subject(&format!("_INBOX.crm.n1.mail.{RANDOM}"));
-    scene.publish(&counter.crm, call("1").with_reply(reply)).await?;
-    // The broker has it after the first, and it is at the other end after the second.
-    scene.flush(&counter.crm).await?;
-    scene.flush(&counter.mail).await?;
-    let there = clock.monotonic();
-    scene.pass(scene.span).await;
-    let call = scene.hear(&mut counter.calls).await?;
-    let Some(arrived) = call.arrived() else {
-        return Err(Failure::new("it does not say when"));
+    let asking = scene.ask(&counter.crm, call("1"), scene.span * 4);
+    let waiting = async {
+        // Twice as long as it may take to the other end.
+        scene.pass(scene.span * 2).await;
+        let latest = clock.monotonic().saturating_sub(scene.span);
+        let call = scene.hear(&mut counter.calls).await?;
+        let Some(arrived) = call.arrived() else {
+            return Err(Failure::new("it does not say when"));
+        };
+        ensure!(arrived >= before, "it arrived at {arrived:?}, and was sent at {before:?}");
+        ensure!(arrived <= latest, "it was there by {latest:?}, and is counted from {arrived:?}");
+        echo(call).await
     };
-    ensure!(arrived >= before, "it arrived at {arrived:?}, and was sent at {before:?}");
-    ensure!(arrived <= there, "it was there at {there:?}, and is counted from {arrived:?}");
+    let (asked, waited) = tokio::join!(asking, waiting);
+    waited?;
+    ensure_eq!(text(&asked??), "1", "the answer");
     Ok(())
 }
 
