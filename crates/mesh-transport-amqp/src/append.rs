@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lapin::types::ShortString;
 use mesh_core::message::Message;
 use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
 use mesh_core::topology::MeshSubject;
@@ -41,10 +42,12 @@ async fn stored(
         return Err(TransportError::new(ErrorKind::NotFound, OPERATION)
             .detail("no stream takes this subject"));
     };
+    // For people who look at a queue: nothing reads it, since everyone could have sent it.
+    let id = options.id.as_ref().and_then(|id| ShortString::try_new(id.as_str()).ok());
     let due = deadline(options.timeout);
     loop {
         let session = link.session(OPERATION, due).await?;
-        let outgoing = Outgoing::of(message, &session, OPERATION)?;
+        let outgoing = named(Outgoing::of(message, &session, OPERATION)?, id.as_ref());
         match session.publish(OPERATION, &outgoing, due).await {
             Ok(Confirmed::Taken) => {
                 return Ok(Appended { stream, sequence: None, duplicate: false });
@@ -64,5 +67,14 @@ async fn stored(
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+fn named(outgoing: Outgoing, id: Option<&ShortString>) -> Outgoing {
+    match id {
+        Some(id) => {
+            Outgoing { properties: outgoing.properties.with_message_id(id.clone()), ..outgoing }
+        }
+        None => outgoing,
     }
 }

@@ -1,5 +1,8 @@
 //! Messages of the ports and of the client library, one into the other (protocol §3).
 
+#[cfg(test)]
+mod tests;
+
 use lapin::BasicProperties;
 use lapin::types::{AMQPValue, FieldTable, LongString, ShortString};
 use mesh_core::message::{

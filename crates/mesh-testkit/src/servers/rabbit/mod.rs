@@ -2,6 +2,7 @@
 
 mod account;
 mod config;
+mod control;
 mod definitions;
 mod home;
 mod hosts;
