@@ -30,6 +30,7 @@ use crate::counters::{Counters, count};
 use crate::link::{deadline, runtime_ended};
 use crate::port::Owner;
 
+use place::Own;
 pub(crate) use place::{Place, Wanted};
 pub(crate) use pump::Hearing;
 use pump::Pump;
@@ -46,7 +47,7 @@ pub(crate) async fn subscribe(
     options: SubscribeOptions,
 ) -> Result<Subscription, TransportError> {
     let wanted = match &options.group {
-        None => Wanted::Own("live"),
+        None => Wanted::Own(Own::Live(filter.clone())),
         Some(group) => Wanted::shared(group, &filter),
     };
     let place = Place::of(Operation::Subscribe, wanted, &filter)?;

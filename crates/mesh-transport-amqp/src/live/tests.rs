@@ -159,15 +159,15 @@ async fn a_subscription_whose_queue_is_deleted_comes_back_and_says_so() {
 async fn where_no_queue_may_be_declared_the_provisioned_one_is_read_by_one_alone() {
     let bed = bed().await;
     let narrow = Account::new("n1.crm", PASSWORD)
-        .rights("", "^mesh\\.live$", "^live\\.n1\\.crm$")
+        .rights("", "^mesh\\.live$", "^live\\.n1\\.crm\\.test\\.a$")
         .topic("mesh.live", "^test\\.a$", "");
     bed.account(narrow).await;
     let crm = bed.connect("n1.crm").await;
     let error = try_subscribe(&crm, "test.a").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
-    assert!(error.to_string().contains("live.n1.crm is not provisioned"), "{error}");
-    bed.queue("live.n1.crm", json!({})).await;
-    bed.bind("mesh.live", "live.n1.crm", "test.*").await;
+    assert!(error.to_string().contains("live.n1.crm.test.a is not provisioned"), "{error}");
+    bed.queue("live.n1.crm.test.a", json!({})).await;
+    bed.bind("mesh.live", "live.n1.crm.test.a", "test.*").await;
     let mut subscription = subscribed(&crm, "test.a").await;
     publish(&crm, "test.a", "mine").await;
     assert_eq!(heard(&mut subscription).await.payload(), "mine");
