@@ -79,6 +79,7 @@ struct Keys {
     write: Any,
     read: Any,
     not_written: Any,
+    not_read: Any,
 }
 
 /// The account with what `permissions` allow `principal`.
@@ -107,6 +108,11 @@ pub(super) fn of(account: Account, principal: &Principal, permissions: &Permissi
     for filter in permissions.publish.denied() {
         if let Place::Exchange(exchange, key) = Place::of(filter) {
             keys.entry(exchange.as_str()).or_default().not_written.add(expression(&key));
+        }
+    }
+    for filter in permissions.subscribe.denied() {
+        if let Place::Exchange(exchange, key) = Place::of(filter) {
+            keys.entry(exchange.as_str()).or_default().not_read.add(expression(&key));
         }
     }
     for filter in allowed(&permissions.subscribe) {
@@ -144,8 +150,9 @@ pub(super) fn of(account: Account, principal: &Principal, permissions: &Permissi
     }
     let none = Any::default();
     let rights = account.rights(configure.whole(&none), write.whole(&none), read.whole(&none));
-    keys.into_iter().fold(rights, |account, (exchange, Keys { write, read, not_written })| {
-        account.topic(exchange, write.whole(&not_written), read.whole(&none))
+    keys.into_iter().fold(rights, |account, (exchange, keys)| {
+        let Keys { write, read, not_written, not_read } = keys;
+        account.topic(exchange, write.whole(&not_written), read.whole(&not_read))
     })
 }
 
