@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mesh_core::identity::Principal;
 use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
 
+use crate::administration::Admin;
 use crate::link::{self, Link};
 use crate::port::{Owner, Port};
 use crate::session::Session;
@@ -96,9 +97,16 @@ pub async fn connect(
     tokio::spawn(supervise(Arc::clone(&link), source, session));
     let clock = Arc::clone(&link.clock);
     let port = Arc::new(Port { owner: Owner::new(link) });
-    Ok(Connection::new(principal, clock, Arc::clone(&port) as _)
+    let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
         .with_streams(Arc::clone(&port) as _)
-        .with_requests(Arc::clone(&port) as _))
+        .with_requests(Arc::clone(&port) as _);
+    Ok(match principal {
+        Principal::Controller { .. } => {
+            let owner = Arc::clone(&port.owner);
+            connection.with_administration(Arc::new(Admin { owner }))
+        }
+        _ => connection,
+    })
 }
 
 /// For [`Source::reread`]: the error of a credential that can't be read.

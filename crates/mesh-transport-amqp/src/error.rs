@@ -1,12 +1,13 @@
 //! The client's errors as the port's.
 
+use lapin::options::QueueDeclareOptions;
 use lapin::protocol::{AMQPErrorKind, AMQPHardError, AMQPSoftError};
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 
 /// The port's error for what the client or the broker said during `operation`.
 pub(crate) fn failed(error: &lapin::Error, operation: Operation) -> TransportError {
     let (kind, detail) = read(error);
-    let passes = matches!(error.kind(), lapin::ErrorKind::ChannelsLimitReached);
+    let passes = matches!(error.kind(), lapin::ErrorKind::ChannelsLimitReached) || is_taken(error);
     let told = TransportError::new(kind, operation).detail(detail).caused_by(error.clone());
     if passes { told.retry(true) } else { told }
 }
@@ -26,6 +27,7 @@ fn read(error: &lapin::Error) -> (ErrorKind, String) {
     };
     let words = clipped(said.get_message().as_str());
     let kind = match said.kind() {
+        Soft(AMQPSoftError::ACCESSREFUSED) if is_taken(error) => ErrorKind::Broker,
         Soft(AMQPSoftError::ACCESSREFUSED) | Hard(AMQPHardError::NOTALLOWED) => ErrorKind::Denied,
         Soft(AMQPSoftError::NOTFOUND) => ErrorKind::NotFound,
         Soft(AMQPSoftError::CONTENTTOOLARGE) => ErrorKind::TooLarge,
@@ -34,6 +36,17 @@ fn read(error: &lapin::Error) -> (ErrorKind, String) {
         _ => ErrorKind::Broker,
     };
     (kind, words)
+}
+
+/// Whether the broker means a queue that somebody else reads, and means to read alone.
+fn is_taken(error: &lapin::Error) -> bool {
+    let lapin::ErrorKind::ProtocolError(said) = error.kind() else { return false };
+    said.get_message().as_str().ends_with("in exclusive use")
+}
+
+/// For a look at a queue, which needs no right and changes nothing.
+pub(crate) fn passive() -> QueueDeclareOptions {
+    QueueDeclareOptions { passive: true, ..Default::default() }
 }
 
 /// Whether the broker means a message that is larger than it takes.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod accepted;
+mod administration;
 mod append;
 mod close;
 mod connect;

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::AmqpOptions;
 use crate::accepted::Accepted;
 use crate::counters::Counters;
+use crate::live::Hearing;
 use crate::places::Places;
 use crate::session::Session;
 
@@ -71,6 +72,8 @@ pub(crate) struct Link {
     pub(crate) places: Places,
     /// Held by their keepers, so that a runtime that ends takes them with it.
     readers: Mutex<Vec<Weak<dyn Reader>>>,
+    /// The live subscriptions.
+    hearings: Mutex<Vec<Weak<Hearing>>>,
     ids: AtomicU64,
     /// Where tasks run that a dropped value leaves behind.
     pub(crate) runtime: tokio::runtime::Handle,
@@ -95,6 +98,7 @@ impl Link {
             stage: watch::Sender::new(Stage::Open),
             places: Places::default(),
             readers: Mutex::default(),
+            hearings: Mutex::default(),
             ids: AtomicU64::new(1),
             runtime: tokio::runtime::Handle::current(),
         })
@@ -196,6 +200,17 @@ impl Link {
         let mut readers = self.readers.lock();
         readers.retain(|reader| reader.strong_count() > 0);
         readers.push(Arc::downgrade(reader));
+    }
+
+    /// The live subscriptions that have a reader.
+    pub(crate) fn hearings(&self) -> Vec<Arc<Hearing>> {
+        self.hearings.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn hear(&self, hearing: &Arc<Hearing>) {
+        let mut hearings = self.hearings.lock();
+        hearings.retain(|hearing| hearing.strong_count() > 0);
+        hearings.push(Arc::downgrade(hearing));
     }
 
     /// Says how the connection is: connected once every subscription is in place.

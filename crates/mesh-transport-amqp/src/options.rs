@@ -32,6 +32,10 @@ pub struct AmqpOptions {
     pub reconnect_max: Duration,
     /// How many messages may wait for the broker's confirmation at a time. 256 unless told.
     pub publish_window: NonZeroUsize,
+    /// What the broker's own `consumer_timeout` is set to: how long a delivery may stay unsettled before it
+    /// closes the channel. A `nak` with a delay that would take longer is refused. 30 min unless told, as on
+    /// the broker.
+    pub consumer_timeout: Duration,
 }
 
 const fn nonzero(value: usize) -> NonZeroUsize {
@@ -49,6 +53,7 @@ impl Default for AmqpOptions {
             reconnect_min: Duration::from_millis(100),
             reconnect_max: Duration::from_secs(10),
             publish_window: nonzero(256),
+            consumer_timeout: Duration::from_secs(30 * 60),
         }
     }
 }
@@ -119,6 +124,7 @@ impl AmqpOptions {
             ("connect_timeout", self.connect_timeout),
             ("reconnect_min", self.reconnect_min),
             ("reconnect_max", self.reconnect_max),
+            ("consumer_timeout", self.consumer_timeout),
         ] {
             if found.is_zero() || found > Self::MAX_SPAN {
                 return Err(OptionsError::Span { field, found });
@@ -167,6 +173,7 @@ mod tests {
             (|o| o.heartbeat = Duration::from_secs(65_536), "heartbeat"),
             (|o| o.reconnect_min = Duration::ZERO, "reconnect_min"),
             (|o| o.reconnect_max = Duration::MAX, "reconnect_max"),
+            (|o| o.consumer_timeout = Duration::ZERO, "consumer_timeout"),
             (|o| o.publish_window = NonZeroUsize::MAX, "publish_window"),
             (|o| o.reconnect_max = Duration::from_millis(1), "reconnect_min"),
         ] {

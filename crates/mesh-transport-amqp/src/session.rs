@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::error::{failed, lost, timed_out};
 use crate::fate::Fate;
 use crate::publish::Publisher;
+use crate::requests::Asking;
 use crate::wire::Wire;
 use crate::{AmqpOptions, Target};
 
@@ -24,6 +25,7 @@ pub(crate) struct Session {
     pub(crate) publishing: Wire,
     pub(crate) publisher: Publisher,
     reading: Wire,
+    pub(crate) asking: Asking,
     fate: Arc<Fate>,
 }
 
@@ -45,7 +47,8 @@ impl Session {
             Wire::open(target, options, &publishes, &fate),
         )?;
         let publisher = Publisher::new(options.publish_window.get());
-        Ok(Arc::new(Self { id, user, publishing, publisher, reading, fate }))
+        let asking = Asking::default();
+        Ok(Arc::new(Self { id, user, publishing, publisher, reading, asking, fate }))
     }
 
     /// Returns when the session is over, with the reason.
@@ -109,12 +112,25 @@ impl Session {
     {
         let channel = self.reading.channel(operation, due).await?;
         let act = act(channel.clone());
-        let acting = async {
+        self.answered(operation, due, act).await
+    }
+
+    /// What the broker answers, unless the session or the time is over before.
+    ///
+    /// # Errors
+    /// As [`try_out`](Self::try_out).
+    pub(crate) async fn answered<T>(
+        &self,
+        operation: Operation,
+        due: Instant,
+        asking: impl Future<Output = lapin::Result<T>>,
+    ) -> Result<T, TransportError> {
+        let asking = async {
             tokio::select! {
-                done = act => done.map_err(|error| failed(&error, operation)),
+                done = asking => done.map_err(|error| failed(&error, operation)),
                 why = self.fate.over() => Err(lost(operation, why)),
             }
         };
-        timeout_at(due, acting).await.unwrap_or_else(|_| Err(timed_out(operation)))
+        timeout_at(due, asking).await.unwrap_or_else(|_| Err(timed_out(operation)))
     }
 }

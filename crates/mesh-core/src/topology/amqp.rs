@@ -43,6 +43,13 @@ impl AmqpExchange {
     /// Every exchange that has a name, and that the substrate declares.
     pub const NAMED: [Self; 5] =
         [Self::Events, Self::EventsDead, Self::Rpc, Self::Alive, Self::Live];
+
+    /// The exchange of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Default].into_iter().chain(Self::NAMED);
+        all.into_iter().find(|exchange| exchange.as_str() == name)
+    }
 }
 
 impl fmt::Display for AmqpExchange {
@@ -133,7 +140,7 @@ fn read(
     Ok(Some(match (exchange, head) {
         (AmqpExchange::Default, "builds") if rest.is_empty() => MeshSubject::BuildRequest,
         (AmqpExchange::Default, "control") if rest == "upgrades" => MeshSubject::Built,
-        (AmqpExchange::Default, "control") if rest.is_empty() => match sender {
+        (AmqpExchange::Default, "control") if matches!(rest, "" | "catchup") => match sender {
             Some(Principal::Host { node }) => MeshSubject::Report { node: node.clone() },
             Some(Principal::Enrolment { .. }) => MeshSubject::Enrol,
             _ => return Ok(None),

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use futures_util::stream;
 use mesh_core::message::Message;
 use mesh_core::port::{
@@ -61,6 +62,11 @@ impl Transport for Port {
         let due = link::deadline(timeout);
         // Subscriptions that were dropped before are to be over. Whatever was published is confirmed.
         if timeout_at(due, link.places.left()).await.is_err() {
+            return Err(TransportError::new(ErrorKind::TimedOut, Operation::Flush));
+        }
+        let hearings = link.hearings();
+        let heard = join_all(hearings.iter().map(|hearing| hearing.all_came()));
+        if timeout_at(due, heard).await.is_err() {
             return Err(TransportError::new(ErrorKind::TimedOut, Operation::Flush));
         }
         for reader in link.readers() {
