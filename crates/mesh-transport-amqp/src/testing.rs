@@ -73,6 +73,17 @@ impl Bed {
         Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
     }
 
+    /// The broker, as whoever logs in as `user`, under a name that does not matter.
+    pub(crate) fn target_of(&self, user: &str) -> Target {
+        let document = json!({
+            "url": self.host.url_of(user, PASSWORD),
+            "fingerprint": self.server.fingerprint(),
+            "node": "n1",
+            "module": "somebody",
+        });
+        Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
+    }
+
     pub(crate) async fn connect(&self, user: &str) -> Connection {
         connect(self.target(user), AmqpOptions::default()).await.unwrap()
     }
