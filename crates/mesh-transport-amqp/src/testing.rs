@@ -64,11 +64,11 @@ impl Bed {
     /// The broker, for a module's user `<node>.<module>`.
     pub(crate) fn target(&self, user: &str) -> Target {
         let (node, module) = user.split_once('.').unwrap();
-        self.target_of(user, json!({ "node": node, "module": module }))
+        self.target_as(user, json!({ "node": node, "module": module }))
     }
 
     /// The broker, for a user and whoever the document says that it is.
-    fn target_of(&self, user: &str, mut document: Value) -> Target {
+    fn target_as(&self, user: &str, mut document: Value) -> Target {
         document["url"] = self.host.url_of(user, PASSWORD).into();
         document["fingerprint"] = self.server.fingerprint().into();
         Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
@@ -79,7 +79,7 @@ impl Bed {
         let user = "controller.c1";
         self.account(Account::new(user, PASSWORD).all_rights()).await;
         let document = json!({ "kind": "controller", "name": "c1" });
-        connect(self.target_of(user, document), AmqpOptions::default()).await.unwrap()
+        connect(self.target_as(user, document), AmqpOptions::default()).await.unwrap()
     }
 
     /// A node's host, who may do everything.
@@ -87,7 +87,12 @@ impl Bed {
         let user = format!("host.{node}");
         self.account(Account::new(&user, PASSWORD).all_rights()).await;
         let document = json!({ "kind": "host", "node": node });
-        connect(self.target_of(&user, document), AmqpOptions::default()).await.unwrap()
+        connect(self.target_as(&user, document), AmqpOptions::default()).await.unwrap()
+    }
+
+    /// The broker, as whoever logs in as `user`, under a name that does not matter.
+    pub(crate) fn target_of(&self, user: &str) -> Target {
+        self.target_as(user, json!({ "node": "n1", "module": "somebody" }))
     }
 
     pub(crate) async fn connect(&self, user: &str) -> Connection {

@@ -1,8 +1,6 @@
 //! A private RabbitMQ as a bed of the suite: a virtual host for each case, and a user for each principal
 //! that dials, whose rights follow from its permissions.
 
-#[path = "amqp/rights.rs"]
-mod rights;
 #[path = "amqp/target.rs"]
 mod target;
 
@@ -16,7 +14,7 @@ use mesh_core::permissions::Permissions;
 use mesh_core::port::{Capability, Connection, DriftMode, ErrorKind, Operation, TransportError};
 use mesh_core::topology::Topology;
 use mesh_testkit::fixtures::controller;
-use mesh_testkit::servers::rabbit::{self, Account, RabbitServer, VirtualHost};
+use mesh_testkit::servers::rabbit::{self, Account, Declares, RabbitServer, VirtualHost};
 use mesh_testkit::suite::{Bed, Harness, StartError};
 use mesh_transport_amqp::{AmqpOptions, connect};
 use tokio::sync::Mutex;
@@ -94,7 +92,7 @@ impl Bed for Host {
                 let account = Account::new(user.clone(), password.clone());
                 let account = match &permissions {
                     None => account.all_rights(),
-                    Some(permissions) => rights::of(account, &principal, permissions),
+                    Some(permissions) => account.permitted(&principal, permissions, Declares::Own),
                 };
                 host.account(&account).await.map_err(|error| refused(error.to_string()))?;
                 known.insert(user.clone(), permissions);

@@ -1,6 +1,6 @@
 //! Which exchanges carry what a live filter matches, and what a routing key says there (protocol §7).
 
-use super::{AmqpExchange, AmqpRoute, MeshSubject};
+use super::{AmqpExchange, AmqpQueue, AmqpQueueKind, AmqpRoute, MeshSubject};
 use crate::binding::BindingPattern;
 use crate::identity::Principal;
 use crate::subject::{Filter, Subject};
@@ -97,6 +97,16 @@ impl AmqpRoute {
     }
 }
 
+impl AmqpQueue {
+    /// The queue of a live subscription of whoever may declare none: `live.<user>.<filter>`, for one reader
+    /// at a time.
+    #[must_use]
+    pub fn of_subscription(user: &str, filter: &Filter) -> Self {
+        let bindings = AmqpExchange::bindings(filter);
+        Self { name: format!("live.{user}.{filter}"), kind: AmqpQueueKind::Calls, bindings }
+    }
+}
+
 /// The binding of a filter's text. A token `#` is a wildcard there: that lets more through.
 fn binding(text: &str) -> Option<BindingPattern> {
     let filter = Filter::new(text).ok()?;
@@ -176,6 +186,14 @@ mod tests {
             assert_eq!(bindings(filter), [""; 0], "{filter}");
         }
         assert_eq!(bindings("mesh.control.*.*"), ["mesh.alive *", "mesh.live mesh.control.*.*"]);
+    }
+
+    #[test]
+    fn a_subscription_has_a_queue_that_can_be_provisioned() {
+        let filter = Filter::new("public.ingress.b").unwrap();
+        let queue = AmqpQueue::of_subscription("gateway.a", &filter);
+        assert_eq!(queue.name, "live.gateway.a.public.ingress.b");
+        assert_eq!(queue.bindings, AmqpExchange::bindings(&filter));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod queue;
 mod spot;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ use crate::counters::{Counters, count};
 use crate::link::{deadline, runtime_ended};
 use crate::port::Owner;
 
+use place::Own;
 pub(crate) use place::{Place, Wanted};
 pub(crate) use pump::Hearing;
 use pump::Pump;
@@ -46,7 +47,7 @@ pub(crate) async fn subscribe(
     options: SubscribeOptions,
 ) -> Result<Subscription, TransportError> {
     let wanted = match &options.group {
-        None => Wanted::Own("live"),
+        None => Wanted::Own(Own::Live(filter.clone())),
         Some(group) => Wanted::shared(group, &filter),
     };
     let place = Place::of(Operation::Subscribe, wanted, &filter)?;
@@ -145,14 +146,17 @@ impl Sieve {
         let from = Place::exchange(exchange.as_str());
         let subject =
             from.and_then(|from| AmqpRoute::subject(from, &key, sender.principal.as_ref()));
-        let Some(subject) = subject.filter(|subject| self.filter.matches(subject)) else {
-            // A binding may let more through than the filter. Whatever no binding lets through came round
-            // the broker's check.
+        let Some(subject) = subject else {
+            return refused(&key, RefusalReason::UnexpectedSubject);
+        };
+        if !self.filter.matches(&subject) {
+            // A binding may let more through than the filter. What none lets through came round the
+            // broker's check.
             return match from.is_some_and(|from| self.place.hears(from, &key)) {
                 true => None,
                 false => refused(&key, RefusalReason::UnexpectedSubject),
             };
-        };
+        }
         match convert::message_in(subject.clone(), &properties, data, with_reply) {
             Some(message) => Some(Ok((message, sender))),
             None => refused(&subject, RefusalReason::Malformed),

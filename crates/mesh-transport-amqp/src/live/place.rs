@@ -12,7 +12,7 @@ use lapin::types::{FieldTable, ShortString};
 use mesh_core::binding::BindingPattern;
 use mesh_core::port::{ErrorKind, Operation, QueueGroup, TransportError};
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::AmqpExchange;
+use mesh_core::topology::{AmqpExchange, AmqpQueue};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -32,13 +32,39 @@ pub(crate) struct Place {
 /// Which queue it is.
 #[derive(Debug, Clone)]
 pub(crate) enum Wanted {
-    /// One that this connection alone reads: `<kind>.<user>.<random>`, or where it may declare none the
-    /// one that was provisioned, `<kind>.<user>`.
-    Own(&'static str),
+    /// One that this connection alone reads, `<kind>.<user>.<random>`; or where it may declare none, the
+    /// one that was provisioned.
+    Own(Own),
     /// One that is there as long as somebody reads it.
     Shared(String),
     /// One that stays, whether anybody reads it or not.
     Lasting(String),
+}
+
+/// What a connection alone reads.
+#[derive(Debug, Clone)]
+pub(crate) enum Own {
+    /// What a filter matches: `live.…`.
+    Live(Filter),
+    /// Its answers: `reply.…`.
+    Answers,
+}
+
+impl Own {
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Live(_) => "live",
+            Self::Answers => "reply",
+        }
+    }
+
+    /// The name of the queue that somebody else declares for it.
+    fn provisioned(&self, user: &str) -> String {
+        match self {
+            Self::Live(filter) => AmqpQueue::of_subscription(user, filter).name,
+            Self::Answers => format!("reply.{user}"),
+        }
+    }
 }
 
 impl Wanted {
@@ -75,7 +101,7 @@ impl Place {
     pub(crate) fn of_answers() -> Self {
         Self {
             operation: Operation::Request,
-            wanted: Wanted::Own("reply"),
+            wanted: Wanted::Own(Own::Answers),
             bindings: Vec::new(),
             about: "its answers".to_owned(),
         }
@@ -96,7 +122,7 @@ impl Place {
         let taker = Taker { place: self, session, due };
         Box::pin(async move {
             let taken = match &self.wanted {
-                Wanted::Own(kind) => taker.own(kind).await,
+                Wanted::Own(own) => taker.own(own).await,
                 Wanted::Shared(name) | Wanted::Lasting(name) => taker.others(name).await,
             };
             taken.map_err(|error| error.about(&self.about))
@@ -116,15 +142,16 @@ struct Taker<'a> {
 const REMOVED: u32 = 8;
 
 impl Taker<'_> {
-    async fn own(&self, kind: &str) -> Result<Spot, TransportError> {
+    async fn own(&self, own: &Own) -> Result<Spot, TransportError> {
         let user = self.session.user.as_str();
-        let name = self.name(format!("{kind}.{user}.{:032x}", rand::random::<u128>()))?;
+        let random = rand::random::<u128>();
+        let name = self.name(format!("{}.{user}.{random:032x}", own.kind()))?;
         let options =
             QueueDeclareOptions { exclusive: true, auto_delete: true, ..Default::default() };
         let channel = self.channel().await?;
         if let Err(error) = self.declare(&channel, &name, options).await {
             return match error.kind() {
-                ErrorKind::Denied => self.provisioned(format!("{kind}.{user}"), error).await,
+                ErrorKind::Denied => self.provisioned(own.provisioned(user), error).await,
                 _ => Err(error),
             };
         }

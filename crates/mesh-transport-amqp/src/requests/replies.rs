@@ -157,8 +157,9 @@ impl Drop for Expected<'_> {
 }
 
 /// An id as [`Expected::id`] writes it.
-fn read_id(text: &str) -> Option<u128> {
-    (text.len() == 32).then(|| u128::from_str_radix(text, 16).ok())?
+pub(super) fn read_id(text: &str) -> Option<u128> {
+    let hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hex.then(|| u128::from_str_radix(text, 16).ok())?
 }
 
 /// Reads the queue until the session or the queue is gone.
