@@ -58,9 +58,8 @@ async fn stored(
                 );
             }
             Ok(Confirmed::Refused) => {
-                return Err(
-                    TransportError::new(ErrorKind::Full, OPERATION).detail("a queue refused it")
-                );
+                return Err(TransportError::new(ErrorKind::Full, OPERATION)
+                    .detail("a queue refused it, or could not keep it"));
             }
             Err(error) if error.kind() == ErrorKind::Disconnected && Instant::now() < due => {
                 count(&link.counters.resent);

@@ -85,6 +85,13 @@ impl Inbox {
         tokens.next() == Some("_INBOX") && matches!(tokens.nth(2), Some("ack" | "echo"))
     }
 
+    /// Whether `reply` is an address that only a nats-server hands out. Nobody sends a message with one, on
+    /// whatever transport: what is answered there would settle a delivery, or reach another account.
+    #[must_use]
+    pub fn is_servers(reply: &Subject) -> bool {
+        ["$JS.ACK.", "_R_.", "$GR."].iter().any(|start| reply.as_str().starts_with(start))
+    }
+
     /// Every echo: what the principal may publish in its own inbox.
     #[must_use]
     pub fn echo_filter(&self) -> Filter {
