@@ -23,12 +23,12 @@ use lapin::BasicProperties;
 use lapin::types::ShortString;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
-use mesh_core::topology::{AmqpExchange, AmqpRoute};
+use mesh_core::topology::{AmqpExchange, AmqpRoute, Inbox};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
-use crate::error::{failed, lost, timed_out};
+use crate::error::{lost, timed_out};
 use crate::link::Link;
 use crate::session::Session;
 
@@ -95,6 +95,11 @@ async fn accepted(
     due: Instant,
 ) -> Result<(), TransportError> {
     const OPERATION: Operation = Operation::Publish;
+    if message.reply().is_some_and(Inbox::is_brokers) {
+        // RabbitMQ doesn't mind; whoever passes the message on to a server that does would.
+        return Err(TransportError::new(ErrorKind::Denied, OPERATION)
+            .detail("its reply address is the broker's own"));
+    }
     let session = link.session(OPERATION, due).await?;
     // Whatever the subject, that nobody listens is no error unless the caller says so.
     let outgoing =
@@ -168,7 +173,7 @@ impl Session {
             let channel = pipeline.channel(&self.publishing, operation, due).await?;
             match channel.publish(outgoing, self.place(operation).await?).await {
                 Ok(confirmed) => return Ok(confirmed),
-                Err(error) if !self.stands() => return Err(failed(&error, operation)),
+                Err(_) if !self.stands() => return Err(lost(operation, self.why())),
                 // The message that the broker refused may be any of those that waited there.
                 Err(_) => known.forget_all(),
             }
