@@ -64,24 +64,35 @@ impl Bed {
     /// The broker, for a module's user `<node>.<module>`.
     pub(crate) fn target(&self, user: &str) -> Target {
         let (node, module) = user.split_once('.').unwrap();
-        let document = json!({
-            "url": self.host.url_of(user, PASSWORD),
-            "fingerprint": self.server.fingerprint(),
-            "node": node,
-            "module": module,
-        });
+        self.target_as(user, json!({ "node": node, "module": module }))
+    }
+
+    /// The broker, for a user and whoever the document says that it is.
+    fn target_as(&self, user: &str, mut document: Value) -> Target {
+        document["url"] = self.host.url_of(user, PASSWORD).into();
+        document["fingerprint"] = self.server.fingerprint().into();
         Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
+    }
+
+    /// A controller, who may do everything.
+    pub(crate) async fn controller(&self) -> Connection {
+        let user = "controller.c1";
+        self.account(Account::new(user, PASSWORD).all_rights()).await;
+        let document = json!({ "kind": "controller", "name": "c1" });
+        connect(self.target_as(user, document), AmqpOptions::default()).await.unwrap()
+    }
+
+    /// A node's host, who may do everything.
+    pub(crate) async fn host_of(&self, node: &str) -> Connection {
+        let user = format!("host.{node}");
+        self.account(Account::new(&user, PASSWORD).all_rights()).await;
+        let document = json!({ "kind": "host", "node": node });
+        connect(self.target_as(&user, document), AmqpOptions::default()).await.unwrap()
     }
 
     /// The broker, as whoever logs in as `user`, under a name that does not matter.
     pub(crate) fn target_of(&self, user: &str) -> Target {
-        let document = json!({
-            "url": self.host.url_of(user, PASSWORD),
-            "fingerprint": self.server.fingerprint(),
-            "node": "n1",
-            "module": "somebody",
-        });
-        Target::of(&Credential::parse(document.to_string()).unwrap()).unwrap()
+        self.target_as(user, json!({ "node": "n1", "module": "somebody" }))
     }
 
     pub(crate) async fn connect(&self, user: &str) -> Connection {

@@ -1,12 +1,14 @@
 //! A private RabbitMQ as a bed of the suite: a virtual host for each case, and a user for each principal
 //! that dials, whose rights follow from its permissions.
 
+#[path = "amqp/target.rs"]
+mod target;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mesh_core::credential::Credential;
 use mesh_core::identity::Principal;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{Capability, Connection, DriftMode, ErrorKind, Operation, TransportError};
@@ -14,8 +16,7 @@ use mesh_core::topology::Topology;
 use mesh_testkit::fixtures::controller;
 use mesh_testkit::servers::rabbit::{self, Account, Declares, RabbitServer, VirtualHost};
 use mesh_testkit::suite::{Bed, Harness, StartError};
-use mesh_transport_amqp::{AmqpOptions, Target, connect};
-use serde_json::json;
+use mesh_transport_amqp::{AmqpOptions, connect};
 use tokio::sync::Mutex;
 
 /// What a connection to RabbitMQ promises.
@@ -98,7 +99,8 @@ impl Bed for Host {
             }
         }
         drop(known);
-        let target = target(&host.url_of(&user, &password), &self.server.fingerprint(), &principal);
+        let target =
+            target::of(&host.url_of(&user, &password), &self.server.fingerprint(), &principal);
         connect(target?, AmqpOptions::default()).await
     }
 
@@ -108,30 +110,6 @@ impl Bed for Host {
             let _ = host.remove().await;
         }
     }
-}
-
-/// Where a credential leads that a mesh would hand out.
-pub fn target(
-    url: &str,
-    fingerprint: &str,
-    principal: &Principal,
-) -> Result<Target, TransportError> {
-    let mut document = match principal {
-        Principal::Module { node, module } => {
-            json!({"node": node.as_str(), "module": module.as_str()})
-        }
-        Principal::Host { node } => json!({"kind": "host", "node": node.as_str()}),
-        Principal::Builder { node } => json!({"kind": "builder", "node": node.as_str()}),
-        Principal::Person { name } => json!({"kind": "person", "name": name.as_str()}),
-        Principal::Controller { name } => json!({"kind": "controller", "name": name.as_str()}),
-        Principal::Gateway { name } => json!({"kind": "gateway", "name": name.as_str()}),
-        Principal::Enrolment { .. } => return Err(refused("a token is no credential")),
-    };
-    document["url"] = url.into();
-    document["fingerprint"] = fingerprint.into();
-    let credential = Credential::parse(document.to_string());
-    let credential = credential.map_err(|error| refused(error.to_string()))?;
-    Ok(Target::of(&credential)?)
 }
 
 fn refused(detail: impl Into<std::borrow::Cow<'static, str>>) -> TransportError {

@@ -1,0 +1,10 @@
+//! The accounts of a bus as it is today (protocol §7): each does what its rows say, on queues that were
+//! declared for it, and nothing else; what is refused is told on the very call and harms nobody.
+
+#![expect(unreachable_pub, reason = "a test")]
+
+mod allowed;
+mod bed;
+mod refused;
+#[path = "../support/amqp/target.rs"]
+mod target;
