@@ -32,7 +32,8 @@ fn read(error: &lapin::Error) -> (ErrorKind, String) {
         Soft(AMQPSoftError::NOTFOUND) => ErrorKind::NotFound,
         Soft(AMQPSoftError::CONTENTTOOLARGE) => ErrorKind::TooLarge,
         Soft(AMQPSoftError::PRECONDITIONFAILED) if is_size(&words) => ErrorKind::TooLarge,
-        Hard(AMQPHardError::CONNECTIONFORCED) => ErrorKind::Disconnected,
+        // The connection goes with it, whoever's fault it is.
+        Hard(_) => ErrorKind::Disconnected,
         _ => ErrorKind::Broker,
     };
     (kind, words)
@@ -62,6 +63,9 @@ pub(crate) fn clipped(text: &str) -> String {
 
 /// The error of a call whose session ended under it.
 pub(crate) fn lost(operation: Operation, cause: TransportError) -> TransportError {
+    if cause.kind() == ErrorKind::Closed {
+        return crate::link::closed(operation);
+    }
     TransportError::new(ErrorKind::Disconnected, operation)
         .detail("the connection was lost before the broker's answer")
         .caused_by(cause)
@@ -70,4 +74,70 @@ pub(crate) fn lost(operation: Operation, cause: TransportError) -> TransportErro
 /// The error of a call whose time ran out.
 pub(crate) fn timed_out(operation: Operation) -> TransportError {
     TransportError::new(ErrorKind::TimedOut, operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use lapin::protocol::AMQPError;
+
+    use super::*;
+
+    fn said(code: u16, words: &str) -> TransportError {
+        let error = AMQPError::from_id(code, words.into()).unwrap();
+        failed(&lapin::ErrorKind::ProtocolError(error).into(), Operation::Append)
+    }
+
+    #[test]
+    fn the_brokers_codes_are_kinds_and_its_words_are_kept() {
+        for (code, words, kind, passes) in [
+            (403, "ACCESS_REFUSED - access to topic 'a'", ErrorKind::Denied, false),
+            (
+                403,
+                "ACCESS_REFUSED - queue 'q' in vhost 'v' in exclusive use",
+                ErrorKind::Broker,
+                true,
+            ),
+            (404, "NOT_FOUND - no exchange 'x'", ErrorKind::NotFound, false),
+            (311, "CONTENT_TOO_LARGE", ErrorKind::TooLarge, false),
+            (
+                406,
+                "PRECONDITION_FAILED - message size 3 is larger than configured max size 2",
+                ErrorKind::TooLarge,
+                false,
+            ),
+            (406, "PRECONDITION_FAILED - inequivalent arg 'x'", ErrorKind::Broker, false),
+            (320, "CONNECTION_FORCED - shutdown", ErrorKind::Disconnected, true),
+            (530, "NOT_ALLOWED - no", ErrorKind::Denied, false),
+            (541, "INTERNAL_ERROR", ErrorKind::Disconnected, true),
+        ] {
+            let told = said(code, words);
+            assert_eq!((told.kind(), told.may_retry()), (kind, passes), "{told}");
+            assert!(told.to_string().contains(words), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_of_the_broker_is_a_lost_connection() {
+        let io = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+        let lost = [io.into(), lapin::ErrorKind::MissingHeartbeatError.into()];
+        for error in lost {
+            assert_eq!(failed(&error, Operation::Append).kind(), ErrorKind::Disconnected);
+        }
+        let full = failed(&lapin::ErrorKind::ChannelsLimitReached.into(), Operation::Append);
+        assert_eq!((full.kind(), full.may_retry()), (ErrorKind::Broker, true));
+    }
+
+    #[test]
+    fn words_are_one_bounded_line() {
+        assert_eq!(clipped("a\r\nb"), "a\u{fffd}\u{fffd}b");
+        assert_eq!(clipped(&"é".repeat(300)).chars().count(), 256);
+    }
+
+    #[test]
+    fn what_a_close_ended_is_closed() {
+        let closed = crate::link::closed(Operation::Close);
+        assert_eq!(lost(Operation::Append, closed).kind(), ErrorKind::Closed);
+        let cut = TransportError::new(ErrorKind::Broker, Operation::Connect);
+        assert_eq!(lost(Operation::Append, cut).kind(), ErrorKind::Disconnected);
+    }
 }

@@ -133,7 +133,15 @@ pub(crate) fn figure(connection: &Connection, name: &str) -> u64 {
 
 /// Looks again and again until it finds something, or fails the test after a minute.
 pub(crate) async fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    until_async(what, async || look()).await
+    // Not the other one: its future can't be spawned.
+    let due = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < due, "not within a minute: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// The same with a look that takes its time.

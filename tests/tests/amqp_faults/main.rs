@@ -12,5 +12,6 @@
 mod bed;
 mod blocked;
 mod closing;
+mod kills;
 mod publishing;
 mod sessions;

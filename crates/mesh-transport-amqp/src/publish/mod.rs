@@ -28,7 +28,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
-use crate::error::{failed, lost, timed_out};
+use crate::error::{lost, timed_out};
 use crate::link::Link;
 use crate::session::Session;
 
@@ -168,7 +168,7 @@ impl Session {
             let channel = pipeline.channel(&self.publishing, operation, due).await?;
             match channel.publish(outgoing, self.place(operation).await?).await {
                 Ok(confirmed) => return Ok(confirmed),
-                Err(error) if !self.stands() => return Err(failed(&error, operation)),
+                Err(_) if !self.stands() => return Err(lost(operation, self.why())),
                 // The message that the broker refused may be any of those that waited there.
                 Err(_) => known.forget_all(),
             }

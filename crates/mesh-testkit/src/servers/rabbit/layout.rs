@@ -194,6 +194,16 @@ impl Layout {
         self
     }
 
+    /// The same with these passwords in place of minted ones, for several layouts on one node, whose users
+    /// are the node's.
+    #[must_use]
+    pub fn with_passwords(mut self, password: impl Fn(&str) -> String) -> Self {
+        for user in &mut self.users {
+            user.password = password(&user.name);
+        }
+        self
+    }
+
     /// The users: the controller's first, then hosts, builders, modules and people, then gateways.
     #[must_use]
     pub fn users(&self) -> &[User] {
