@@ -32,7 +32,8 @@ fn read(error: &lapin::Error) -> (ErrorKind, String) {
         Soft(AMQPSoftError::NOTFOUND) => ErrorKind::NotFound,
         Soft(AMQPSoftError::CONTENTTOOLARGE) => ErrorKind::TooLarge,
         Soft(AMQPSoftError::PRECONDITIONFAILED) if is_size(&words) => ErrorKind::TooLarge,
-        Hard(AMQPHardError::CONNECTIONFORCED) => ErrorKind::Disconnected,
+        // The connection goes with it, whoever's fault it is.
+        Hard(_) => ErrorKind::Disconnected,
         _ => ErrorKind::Broker,
     };
     (kind, words)
@@ -107,7 +108,7 @@ mod tests {
             (406, "PRECONDITION_FAILED - inequivalent arg 'x'", ErrorKind::Broker, false),
             (320, "CONNECTION_FORCED - shutdown", ErrorKind::Disconnected, true),
             (530, "NOT_ALLOWED - no", ErrorKind::Denied, false),
-            (541, "INTERNAL_ERROR", ErrorKind::Broker, false),
+            (541, "INTERNAL_ERROR", ErrorKind::Disconnected, true),
         ] {
             let told = said(code, words);
             assert_eq!((told.kind(), told.may_retry()), (kind, passes), "{told}");

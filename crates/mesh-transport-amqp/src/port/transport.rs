@@ -9,6 +9,7 @@ use mesh_core::port::{
     PublishOptions, SubscribeOptions, Subscription, Transport, TransportError,
 };
 use mesh_core::subject::Filter;
+use mesh_core::topology::Inbox;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
@@ -44,6 +45,11 @@ impl Transport for Port {
         options.check(&message).map_err(|problem| {
             TransportError::of_message(problem, Operation::Publish, message.subject().as_str())
         })?;
+        if message.reply().is_some_and(Inbox::is_brokers) {
+            return Err(TransportError::new(ErrorKind::Denied, Operation::Publish)
+                .about(message.subject())
+                .detail("its reply address is a broker's own"));
+        }
         publish::live(link, &message, options.require_receiver, link::deadline(options.timeout))
             .await
     }

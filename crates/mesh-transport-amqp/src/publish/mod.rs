@@ -23,7 +23,7 @@ use lapin::BasicProperties;
 use lapin::types::ShortString;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
-use mesh_core::topology::{AmqpExchange, AmqpRoute, Inbox};
+use mesh_core::topology::{AmqpExchange, AmqpRoute};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
@@ -95,11 +95,6 @@ async fn accepted(
     due: Instant,
 ) -> Result<(), TransportError> {
     const OPERATION: Operation = Operation::Publish;
-    if message.reply().is_some_and(Inbox::is_brokers) {
-        // RabbitMQ doesn't mind; whoever passes the message on to a server that does would.
-        return Err(TransportError::new(ErrorKind::Denied, OPERATION)
-            .detail("its reply address is the broker's own"));
-    }
     let session = link.session(OPERATION, due).await?;
     // Whatever the subject, that nobody listens is no error unless the caller says so.
     let outgoing =
