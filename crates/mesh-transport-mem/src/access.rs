@@ -55,7 +55,7 @@ impl Access {
         let allowed = allowed.load();
         if !allowed.publishes_anything && !allowed.permissions.publish.permits(subject) {
             Err(TransportError::new(ErrorKind::Denied, operation).about(subject))
-        } else if reply.is_some_and(Inbox::is_servers) {
+        } else if reply.is_some_and(Inbox::is_brokers) {
             Err(TransportError::new(ErrorKind::Denied, operation)
                 .about(subject)
                 .detail("its reply address is the broker's own"))

@@ -115,3 +115,47 @@ async fn a_queue_that_is_its_stream_is_not_retired_and_nothing_is_read_by_number
     let read = administration.read(StreamName::Events, Position::Sequence(1));
     assert_eq!(come(read).await.unwrap_err().kind(), ErrorKind::Unsupported);
 }
+
+#[tokio::test]
+async fn a_queue_that_is_full_refuses_the_sender_and_keeps_what_it_has() {
+    let bed = Bed::new().await;
+    let mut topology = topology(&["mail"]);
+    for stream in [StreamName::Control, StreamName::Events] {
+        let mut spec = topology.stream(stream).unwrap().clone();
+        spec.max_bytes = 8 * 1024;
+        topology = topology.with_stream(spec);
+    }
+    assert!(assert(&bed, &topology).await.is_empty());
+    let (host, mail, controller) =
+        (bed.host_of("n1").await, bed.connect("n1.mail").await, bed.controller().await);
+    let of_control =
+        ConsumerRef::new(StreamName::Control, ConsumerName::new("controller").unwrap());
+    let places = [
+        (&host, "mesh.control.n1.report", &controller, of_control),
+        (&mail, "mesh.events.shop.sold", &mail, events_of("mail")),
+    ];
+    for (by, subject, reader, consumer) in places {
+        let mut stored = 0;
+        let full = loop {
+            let body = format!("{stored:01000}");
+            let streams = by.streams().unwrap();
+            let append = streams.append(message(subject, &body), AppendOptions::default());
+            match come(append).await {
+                // The broker looks at a quorum queue's size now and then.
+                Ok(_) if stored < 10_000 => stored += 1,
+                other => break other,
+            }
+        };
+        let full = full.unwrap_err();
+        assert_eq!((full.kind(), full.may_retry()), (ErrorKind::Full, true), "{full}");
+        assert!(stored > 2, "{stored}");
+        let reading = reader.streams().unwrap().consume(consumer, ConsumeOptions::default());
+        let mut deliveries = come(reading).await.unwrap();
+        for number in 0..stored {
+            assert_eq!(hear(&mut deliveries).await, format!("{number:01000}"));
+        }
+        let append =
+            by.streams().unwrap().append(message(subject, "room"), AppendOptions::default());
+        come(append).await.unwrap();
+    }
+}

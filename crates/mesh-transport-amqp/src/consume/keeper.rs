@@ -148,7 +148,7 @@ impl Keeper {
             let (link, reading) = (Arc::clone(&self.link), Arc::clone(&self.reading));
             let known = last.id;
             let taking = async {
-                let Some(session) = standing(&link, known, pause).await else { return None };
+                let session = standing(&link, known, pause).await?;
                 let opened = reading.open(&session, deadline(link.options.connect_timeout)).await;
                 Some((session, opened))
             };

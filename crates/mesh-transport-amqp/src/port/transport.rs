@@ -45,10 +45,10 @@ impl Transport for Port {
         options.check(&message).map_err(|problem| {
             TransportError::of_message(problem, Operation::Publish, message.subject().as_str())
         })?;
-        if message.reply().is_some_and(Inbox::is_servers) {
+        if message.reply().is_some_and(Inbox::is_brokers) {
             return Err(TransportError::new(ErrorKind::Denied, Operation::Publish)
                 .about(message.subject())
-                .detail("its reply address is a server's own"));
+                .detail("its reply address is a broker's own"));
         }
         publish::live(link, &message, options.require_receiver, link::deadline(options.timeout))
             .await
