@@ -177,7 +177,19 @@ async fn where_no_queue_may_be_declared_the_provisioned_one_is_read_by_one_alone
     assert!(error.to_string().contains("exclusive"), "{error}");
     drop(subscription);
     come(crm.transport().flush(std::time::Duration::from_secs(30))).await.unwrap();
-    subscribed(&beside, "test.a").await;
+    let mut last = subscribed(&beside, "test.a").await;
+    // Removed, it is looked for again, and named when it stays away.
+    bed.delete("queues", "live.n1.crm.test.a").await;
+    let word = come(last.next()).await;
+    assert!(matches!(word, Some(Err(ReceiveError::Interrupted))), "{word:?}");
+    match come(last.next()).await {
+        Some(Err(ReceiveError::Ended(error))) => {
+            assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+            assert!(error.to_string().contains("is not provisioned"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(come(last.next()).await.is_none());
 }
 
 #[tokio::test]
