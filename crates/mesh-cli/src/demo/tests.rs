@@ -45,6 +45,7 @@ async fn a_broken_flow_is_named_and_no_other() {
         #[cfg(unix)]
         Place::Own(Kind::Nats),
     ];
+    // A node of RabbitMQ for each is much for one machine: tests of the program break some flows on it.
     for place in places {
         let stories = FlowName::ALL.map(|name| {
             let place = place.clone();

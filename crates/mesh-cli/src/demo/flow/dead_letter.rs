@@ -4,7 +4,7 @@ use mesh_core::identity::Instance;
 use mesh_core::message::{Message, names};
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{Capability, Connection, ConsumeOptions, Position, TransportError};
-use mesh_core::topology::{ConsumerRef, MeshSubject, StreamName};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, MeshSubject, StreamName};
 
 use super::{FlowName, Step};
 use crate::demo::journal::{PATIENCE, pause};
@@ -86,7 +86,10 @@ async fn looked_through(
     let Ok(name) = ConsumerName::new("controller") else {
         return Ok(None);
     };
-    let options = ConsumeOptions { in_flight: MOST, ..ConsumeOptions::default() };
+    // Whoever keeps dead letters takes one after the other; this looks at all of them.
+    let all = ConsumerRules::of(StreamName::EventsDead);
+    let all = ConsumerRules { max_ack_pending: MOST.get(), ..all };
+    let options = ConsumeOptions { in_flight: MOST, rules: Some(all), ..ConsumeOptions::default() };
     let letters = ConsumerRef::new(StreamName::EventsDead, name);
     let mut letters = controller.streams()?.consume(letters, options).await?;
     let looking = async {
