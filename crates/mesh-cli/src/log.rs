@@ -5,8 +5,8 @@ use std::io;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-/// The library that logs each word of a server's at level INFO, answers to probes among them.
-const CHATTY: &str = "async_nats";
+/// The libraries that log each word of a server's at level INFO, answers to probes among them.
+const CHATTY: [&str; 2] = ["async_nats", "lapin"];
 
 /// Logs to stderr what `MESH_LOG` asks for, in plain text.
 ///
@@ -40,10 +40,13 @@ fn completed(asked: &str) -> String {
     let more =
         |part: &str| part.parse::<LevelFilter>().is_ok_and(|level| level > LevelFilter::WARN);
     let parts = || asked.split(',').map(str::trim);
-    if parts().any(more) && !parts().any(|part| part.starts_with(CHATTY)) {
-        return format!("{asked},{CHATTY}=warn");
+    let mut completed = asked.to_owned();
+    if parts().any(more) {
+        for chatty in CHATTY.iter().filter(|name| !parts().any(|part| part.starts_with(**name))) {
+            completed.push_str(&format!(",{chatty}=warn"));
+        }
     }
-    asked.to_owned()
+    completed
 }
 
 #[cfg(test)]
@@ -53,13 +56,16 @@ mod tests {
     #[test]
     fn what_is_chatty_is_at_warn_unless_it_is_named_or_everything_is_less() {
         for (asked, filter) in [
-            ("debug", "debug,async_nats=warn"),
-            ("mesh_sdk=trace, INFO", "mesh_sdk=trace, INFO,async_nats=warn"),
+            ("debug", "debug,async_nats=warn,lapin=warn"),
+            ("mesh_sdk=trace, INFO", "mesh_sdk=trace, INFO,async_nats=warn,lapin=warn"),
             ("error", "error"),
             ("off", "off"),
             ("mesh_sdk=trace", "mesh_sdk=trace"),
-            ("debug,async_nats=trace", "debug,async_nats=trace"),
-            ("async_nats::connector=info,debug", "async_nats::connector=info,debug"),
+            ("debug,async_nats=trace", "debug,async_nats=trace,lapin=warn"),
+            (
+                "async_nats::connector=info,lapin=info,debug",
+                "async_nats::connector=info,lapin=info,debug",
+            ),
         ] {
             assert_eq!(completed(asked), filter);
             assert!(EnvFilter::builder().parse(filter).is_ok(), "{filter}");

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
-use demo::{DemoError, FlowName, Place};
+use demo::{DemoError, FlowName, Kind, Place};
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -24,7 +24,8 @@ Environment:
   MESH_LOG  what to log to stderr: a level (`debug`) or levels of parts (`mesh_sdk=trace,warn`);
             nothing is logged unless it is set
   MESH_NATS_SERVER  the nats-server to start, by its whole path; else the one that `cargo xtask test`
-            brings, else one on the PATH";
+            brings, else one on the PATH
+  MESH_RABBITMQ_SBIN  the `sbin` of the RabbitMQ to start; else the system's";
 
 /// Raise a mesh from its files and watch it work.
 #[derive(Debug, Parser)]
@@ -51,8 +52,8 @@ enum Command {
         /// What carries it.
         #[arg(long, value_name = "NAME", value_enum, default_value_t = Transport::Memory)]
         transport: Transport,
-        /// With `--transport nats`: run on the server that the credentials in this folder lead to, and
-        /// start none. One document for the controller (`controller.json`), for each module on
+        /// With `--transport nats` or `amqp`: run on the broker that the credentials in this folder lead
+        /// to, and start none. One document for the controller (`controller.json`), for each module on
         /// each of its nodes (`<node>.<module>.json`) and for each person (`person.<name>.json`).
         #[arg(long, value_name = "FOLDER")]
         credentials: Option<PathBuf>,
@@ -65,6 +66,8 @@ enum Transport {
     Memory,
     /// A nats-server: one that is started for it, with a user for everybody.
     Nats,
+    /// RabbitMQ: one that is started for it, with a user for everybody.
+    Amqp,
 }
 
 #[tokio::main]
@@ -72,10 +75,12 @@ async fn main() -> ExitCode {
     let Command::Demo { mesh, broken, transport, credentials } = Cli::parse().command;
     let place = match (transport, credentials) {
         (Transport::Memory, None) => Place::Memory,
-        (Transport::Nats, None) => Place::Nats,
-        (Transport::Nats, Some(folder)) => Place::NatsOf(folder),
+        (Transport::Nats, None) => Place::Own(Kind::Nats),
+        (Transport::Nats, Some(folder)) => Place::Of(Kind::Nats, folder),
+        (Transport::Amqp, None) => Place::Own(Kind::Amqp),
+        (Transport::Amqp, Some(folder)) => Place::Of(Kind::Amqp, folder),
         (Transport::Memory, Some(_)) => {
-            conflict("--credentials can be given with --transport nats only").exit()
+            conflict("--credentials can be given with --transport nats or amqp only").exit()
         }
     };
     if let Err(error) = log::init() {

@@ -4,7 +4,7 @@ use arc_swap::ArcSwap;
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{ErrorKind, Operation, QueueGroup, TransportError};
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{AckAddress, ConsumerRef, DeliverySubject, api_filter};
+use mesh_core::topology::{AckAddress, ConsumerRef, DeliverySubject, Inbox, api_filter};
 
 /// What a connection may do now.
 #[derive(Debug)]
@@ -24,9 +24,6 @@ impl From<Permissions> for Allowed {
         Self { permissions, publishes_anything }
     }
 }
-
-/// Reply addresses that only the broker itself hands out (protocol §4).
-const BROKER_REPLIES: [&str; 3] = ["$JS.ACK.", "_R_.", "$GR."];
 
 impl Access {
     /// Where nothing is enforced.
@@ -55,13 +52,10 @@ impl Access {
         let Self(Some(allowed)) = self else {
             return Ok(());
         };
-        let broker_reply = |reply: &Subject| {
-            BROKER_REPLIES.iter().any(|prefix| reply.as_str().starts_with(prefix))
-        };
         let allowed = allowed.load();
         if !allowed.publishes_anything && !allowed.permissions.publish.permits(subject) {
             Err(TransportError::new(ErrorKind::Denied, operation).about(subject))
-        } else if reply.is_some_and(broker_reply) {
+        } else if reply.is_some_and(Inbox::is_brokers) {
             Err(TransportError::new(ErrorKind::Denied, operation)
                 .about(subject)
                 .detail("its reply address is the broker's own"))

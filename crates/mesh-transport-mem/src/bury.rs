@@ -19,8 +19,8 @@ impl Broker {
         let letter = DeadLetter {
             subject: message.as_ref().map(|message| message.subject().clone()),
             consumer,
-            sequence,
-            deliveries: deliveries.into(),
+            sequence: Some(sequence),
+            deliveries: Some(deliveries.into()),
             reason,
             error,
             time: self.clock.now(),
@@ -42,7 +42,7 @@ impl Broker {
             // Nobody keeps dead letters in this mesh.
             return Ok(());
         };
-        let id = letter.publish_id(self.epoch).ok();
+        let id = letter.publish_id(self.epoch);
         let append = Append { id: id.as_ref(), expected_last: None, operation: Operation::Append };
         let mut message = letter.to_message(original, self.capabilities.limits());
         let mut kept = self.keep(&stream, &message, append);

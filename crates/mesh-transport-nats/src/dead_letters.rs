@@ -144,18 +144,16 @@ impl Keeper {
         let letter = DeadLetter {
             subject: original.as_ref().map(|message| message.subject().clone()),
             consumer: said.consumer.clone(),
-            sequence: said.sequence,
-            deliveries: said.deliveries,
+            sequence: Some(said.sequence),
+            deliveries: Some(said.deliveries),
             reason,
             error,
             time: self.connection.clock().now(),
         };
-        let id = letter.publish_id(self.epoch).map_err(|error| {
-            TransportError::new(ErrorKind::Invalid, Operation::Append).caused_by(error)
-        })?;
+        let id = letter.publish_id(self.epoch);
         let limits = self.connection.transport().capabilities().limits();
         let whole = letter.to_message(original.as_ref(), limits);
-        let options = AppendOptions { id: Some(id), ..AppendOptions::default() };
+        let options = AppendOptions { id, ..AppendOptions::default() };
         match self.streams.append(whole, options.clone()).await {
             Err(error) if error.kind() == ErrorKind::TooLarge => {
                 let reference = letter.to_message(None, limits);

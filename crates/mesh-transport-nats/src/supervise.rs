@@ -2,10 +2,9 @@
 //! client to client, and with the credential as it is then.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mesh_core::port::{Operation, TransportError};
-use rand::Rng;
+use mesh_core::time::Backoff;
 use tokio::time::Instant;
 
 use crate::connect::Source;
@@ -29,11 +28,11 @@ pub(crate) async fn supervise(link: Arc<Link>, source: Source, first: Arc<Sessio
         }
         drop(session);
         // A session that was lost as soon as it was made is no reason to hurry.
-        if began.elapsed() >= bound(&link, attempt) {
+        if began.elapsed() >= backoff(&link).longest(attempt) {
             attempt = 0;
         }
         session = loop {
-            let pause = rand::rng().random_range(Duration::ZERO..=bound(&link, attempt));
+            let pause = backoff(&link).pause(attempt, rand::random());
             attempt = attempt.saturating_add(1);
             id += 1;
             let opening = async {
@@ -94,11 +93,8 @@ async fn reopen(link: &Link, source: &Source, id: u64) -> Result<Arc<Session>, T
     Session::open(id, &target, &link.options, &link.inbox, &link.counters).await
 }
 
-/// The longest pause before an attempt: it doubles with each. The pause itself is chosen at random from
-/// nothing to that, so that those who lost the server together don't come back together.
-fn bound(link: &Link, attempt: u32) -> Duration {
-    let (min, max) = (link.options.reconnect_min, link.options.reconnect_max);
-    min.saturating_mul(1_u32.checked_shl(attempt).unwrap_or(u32::MAX)).min(max)
+fn backoff(link: &Link) -> Backoff {
+    Backoff { min: link.options.reconnect_min, max: link.options.reconnect_max }
 }
 
 impl Link {

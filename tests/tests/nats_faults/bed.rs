@@ -148,12 +148,12 @@ pub(crate) async fn stored(address: SocketAddr) -> u64 {
 /// How many events a consumer has yet to settle.
 pub(crate) async fn owed(address: SocketAddr, consumer: &ConsumerRef) -> u64 {
     let state = inspect(address, consumer).await;
-    state.pending + state.in_flight
+    state.owed()
 }
 
 /// How many of them it has been given.
 pub(crate) async fn claimed(address: SocketAddr, consumer: &ConsumerRef) -> u64 {
-    inspect(address, consumer).await.in_flight
+    inspect(address, consumer).await.in_flight.unwrap()
 }
 
 async fn inspect(address: SocketAddr, consumer: &ConsumerRef) -> ConsumerState {

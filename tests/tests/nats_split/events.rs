@@ -170,7 +170,7 @@ async fn an_event_that_is_given_up_is_a_dead_letter_and_can_be_sent_back() {
         let letter = DeadLetter::parse(&stored.message).unwrap();
         assert_eq!(letter.subject, Some(subject("mesh.events.svc.made")));
         assert_eq!(letter.consumer.to_string(), "EVENTS/n1_evil");
-        assert_eq!((letter.sequence, letter.deliveries), (1, 1));
+        assert_eq!((letter.sequence, letter.deliveries), (Some(1), Some(1)));
         assert_eq!(letter.reason, DeadReason::Terminated);
         assert_eq!(letter.error.unwrap().as_str(), "no such account");
         assert_eq!(stored.message.payload(), "\"body\"");

@@ -3,9 +3,8 @@ use std::path::PathBuf;
 
 use mesh_core::manifest::{MAX_FILE_BYTES, Problems};
 use mesh_core::port::Drift;
-use mesh_transport_nats::TargetError;
 
-use super::ground::Mistakes;
+use super::ground::{Mistakes, WayError};
 
 /// Why the demo could not be raised at all, or showed nothing.
 #[derive(Debug, thiserror::Error)]
@@ -20,12 +19,12 @@ pub(crate) enum DemoError {
     NothingTried,
     #[error("{0}\nhint: or name a server of your own with --credentials")]
     NoServer(String),
-    #[error("the nats-server: {0}")]
+    #[error("the broker: {0}")]
     Server(Box<dyn std::error::Error + Send + Sync>),
     #[error("{0}")]
     Credentials(#[from] Mistakes),
     #[error(transparent)]
-    Target(#[from] TargetError),
+    Way(#[from] WayError),
     #[error("as {credential}: {error}")]
     Connect { credential: String, error: mesh_core::port::TransportError },
     #[error("no credential for {0}")]

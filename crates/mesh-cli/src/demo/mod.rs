@@ -18,7 +18,7 @@ use std::path::Path;
 
 pub(crate) use error::DemoError;
 pub(crate) use flow::FlowName;
-pub(crate) use ground::Place;
+pub(crate) use ground::{Kind, Place};
 
 /// Raises the mesh, runs every flow, tells the story; answers whether all came out as computed.
 ///

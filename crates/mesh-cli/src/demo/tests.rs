@@ -16,7 +16,7 @@ async fn the_example_comes_out_as_computed() {
 #[cfg(unix)]
 #[tokio::test]
 async fn the_example_comes_out_as_computed_on_a_nats_server() {
-    let (good, story) = story(&Place::Nats, None).await;
+    let (good, story) = story(&Place::Own(Kind::Nats), None).await;
     assert!(good, "{story}");
     let (before, rest) = story.split_once("nats-server ").unwrap();
     let (server, after) = rest.split_once(".\n").unwrap();
@@ -26,14 +26,26 @@ async fn the_example_comes_out_as_computed_on_a_nats_server() {
     insta::assert_snapshot!(format!("{before}nats-server [version] at [address].\n{after}"));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn the_example_comes_out_as_computed_on_rabbitmq() {
+    let (good, story) = story(&Place::Own(Kind::Amqp), None).await;
+    assert!(good, "{story}");
+    let (before, rest) = story.split_once("RabbitMQ at ").unwrap();
+    let (address, after) = rest.split_once(" (virtual").unwrap();
+    assert!(address.starts_with("amqps://127.0.0.1:"), "{address}");
+    insta::assert_snapshot!(format!("{before}RabbitMQ at [address] (virtual{after}"));
+}
+
 #[tokio::test]
 async fn a_broken_flow_is_named_and_no_other() {
     // Side by side: a flow that came out otherwise has waited for what did not come.
     let places = [
         Place::Memory,
         #[cfg(unix)]
-        Place::Nats,
+        Place::Own(Kind::Nats),
     ];
+    // A node of RabbitMQ for each is much for one machine: tests of the program break some flows on it.
     for place in places {
         let stories = FlowName::ALL.map(|name| {
             let place = place.clone();

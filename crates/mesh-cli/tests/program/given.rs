@@ -10,7 +10,7 @@ use mesh_testkit::servers::nats::{Layout, MeshServer};
 use super::{Folder, mesh, text};
 
 /// The example's files, which the program has built in.
-fn example() -> Mesh {
+pub(crate) fn example() -> Mesh {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("example");
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let file = MeshFile::parse("mesh.toml", &read("mesh.toml")).unwrap();
@@ -164,7 +164,7 @@ async fn a_credential_that_is_refused_is_named_and_it_exits_2() {
 }
 
 #[test]
-fn credentials_go_with_nats_only() {
+fn credentials_go_with_a_broker_that_runs_only() {
     for arguments in [
         &["demo", "--credentials", "x"][..],
         &["demo", "--transport", "memory", "--credentials", "x"],
@@ -174,5 +174,5 @@ fn credentials_go_with_nats_only() {
         let told = text(&run.stderr);
         assert!(told.starts_with("error: --credentials ") && told.contains("mesh demo"), "{told}");
     }
-    assert_eq!(mesh(&["demo", "--transport", "amqp"]).status.code(), Some(2));
+    assert_eq!(mesh(&["demo", "--transport", "carrier-pigeon"]).status.code(), Some(2));
 }

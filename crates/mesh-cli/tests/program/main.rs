@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[cfg(unix)]
+mod amqp;
 mod files;
 #[cfg(unix)]
 mod given;

@@ -45,8 +45,13 @@ impl DeadLetter {
             set(headers, names::DEAD_SUBJECT, subject.as_str());
         }
         set(headers, names::DEAD_CONSUMER, self.consumer.consumer.as_str());
-        headers.set(names::DEAD_SEQUENCE, self.sequence.into());
-        headers.set(names::DEAD_DELIVERIES, self.deliveries.into());
+        let numbers =
+            [(names::DEAD_SEQUENCE, self.sequence), (names::DEAD_DELIVERIES, self.deliveries)];
+        for (name, number) in numbers {
+            if let Some(number) = number {
+                headers.set(name, number.into());
+            }
+        }
         set(headers, names::DEAD_REASON, self.reason.as_str());
         if let (Some(error), true) = (&self.error, with_error) {
             set(headers, names::DEAD_ERROR, error.as_str());

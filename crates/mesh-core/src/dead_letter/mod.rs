@@ -15,13 +15,14 @@
 //! let letter = DeadLetter {
 //!     subject: Some(event.subject().clone()),
 //!     consumer: ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_audit")?),
-//!     sequence: 7,
-//!     deliveries: 5,
+//!     sequence: Some(7),
+//!     deliveries: Some(5),
 //!     reason: DeadReason::MaxDeliver,
 //!     error: None,
 //!     time: Timestamp::from_millis(0),
 //! };
-//! assert_eq!(letter.publish_id(Timestamp::from_millis(12))?.as_str(), "12.n1_audit.7");
+//! let id = letter.publish_id(Timestamp::from_millis(12));
+//! assert_eq!(id.as_ref().map(|id| id.as_str()), Some("12.n1_audit.7"));
 //!
 //! let message = letter.to_message(Some(&event), &Limits::default());
 //! assert_eq!(message.subject().as_str(), "mesh.events.dead");
@@ -43,7 +44,7 @@ mod tests;
 
 use std::fmt;
 
-use crate::message::{Headers, Message, MessageParts, PublishId, PublishIdError};
+use crate::message::{Headers, Message, MessageParts, PublishId};
 use crate::port::{Limits, Reason};
 use crate::subject::Subject;
 use crate::time::Timestamp;
@@ -61,10 +62,10 @@ pub struct DeadLetter {
     pub subject: Option<Subject>,
     /// Who could not handle it.
     pub consumer: ConsumerRef,
-    /// The message's number in its stream.
-    pub sequence: u64,
-    /// How often it was delivered.
-    pub deliveries: u64,
+    /// The message's number in its stream, where messages are numbered.
+    pub sequence: Option<u64>,
+    /// How often it was delivered, where the broker tells.
+    pub deliveries: Option<u64>,
     /// Why it was given up.
     pub reason: DeadReason,
     /// What the handler said.
@@ -114,14 +115,13 @@ impl fmt::Display for DeadReason {
 
 impl DeadLetter {
     /// The id that keeps it from being appended twice: `<epoch>.<consumer>.<sequence>`, the epoch
-    /// in milliseconds.
-    ///
-    /// # Errors
-    /// None for the names of this crate, which are short enough.
-    pub fn publish_id(&self, epoch: Timestamp) -> Result<PublishId, PublishIdError> {
+    /// in milliseconds. None without a sequence; the names of this crate are short enough for one.
+    #[must_use]
+    pub fn publish_id(&self, epoch: Timestamp) -> Option<PublishId> {
         let epoch = epoch.as_millis();
         let consumer = &self.consumer.consumer;
-        PublishId::new(format!("{epoch}.{consumer}.{}", self.sequence))
+        let sequence = self.sequence?;
+        PublishId::new(format!("{epoch}.{consumer}.{sequence}")).ok()
     }
 
     /// The message to append to the dead letters: body and application headers of `original`

@@ -37,9 +37,11 @@ impl DeadLetter {
             Err(DeadLetterError::Missing(_)) => Ok(None),
             Err(error) => Err(error),
         };
-        let number = |name| {
-            let (name, text) = text(name)?;
-            text.parse::<u64>().map_err(|_| DeadLetterError::Unreadable(name))
+        let number = |name| match optional(name)? {
+            None => Ok(None),
+            Some((name, text)) => {
+                text.parse::<u64>().map(Some).map_err(|_| DeadLetterError::Unreadable(name))
+            }
         };
         let subject = match optional(names::DEAD_SUBJECT)? {
             None => None,

@@ -20,6 +20,9 @@ use crate::name::{InstanceName, ModuleName, NodeName, PersonName, TokenId};
 pub use instance::Instance;
 pub use responder::Responder;
 
+/// The user that owns the exchanges and queues of the AMQP bus (protocol §7).
+const SUBSTRATE: &str = "substrate";
+
 /// One who connects to the mesh's broker under an account of its own.
 ///
 /// Exhaustive on purpose: an account is composed for each kind, and a kind that somebody forgot
@@ -95,9 +98,12 @@ impl Principal {
         }
     }
 
-    /// Whose user on AMQP that is.
+    /// Whose user on AMQP that is. `substrate` is the one who owns the bus that is being left: a controller.
     #[must_use]
     pub fn from_amqp_user(user: &str) -> Option<Self> {
+        if user == SUBSTRATE {
+            return Some(Self::Controller { name: InstanceName::new(SUBSTRATE).ok()? });
+        }
         let (kind, name) = user.split_once('.')?;
         Some(match kind {
             "host" => Self::Host { node: NodeName::new(name).ok()? },

@@ -20,6 +20,7 @@ pub trait Administration: Send + Sync + fmt::Debug {
     /// - `assert_reports_drift`: with `DriftMode::Report` a difference is named by object, field,
     ///   expected and found, and left.
     /// - `assert_mends_drift`: with `DriftMode::Mend` it is updated in place, and nothing is lost.
+    ///   \[`Mending`, else it is named as not mended, and left]
     /// - `assert_leaves_strangers_alone`: a consumer that `topology` does not name stays.
     async fn assert(
         &self,
@@ -40,13 +41,14 @@ pub trait Administration: Send + Sync + fmt::Debug {
 
     /// How a stream is; `None` if it is not there.
     ///
-    /// - `inspect_counts_what_is_stored`.
+    /// - `inspect_counts_what_is_stored`: a work queue on every broker; a log where it is numbered, and
+    ///   else it is `Unsupported`, since what nobody numbers is kept by its consumers, each for itself.
     async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError>;
 
     /// How a consumer is; `None` if it is not there.
     ///
     /// - `inspect_counts_what_a_consumer_owes`: what waits and what is unsettled, together all that
-    ///   it has yet to settle.
+    ///   it has yet to settle. Where the broker does not say what is unsettled, what waits.
     async fn inspect_consumer(
         &self,
         consumer: &ConsumerRef,
@@ -127,6 +129,17 @@ pub struct StreamState {
 pub struct ConsumerState {
     /// Messages it has not been given yet.
     pub pending: u64,
-    /// Deliveries that are not settled.
-    pub in_flight: u64,
+    /// Deliveries that are not settled, where the broker says how many.
+    pub in_flight: Option<u64>,
+}
+
+impl ConsumerState {
+    /// All that it has yet to settle, as far as the broker says.
+    #[must_use]
+    pub const fn owed(&self) -> u64 {
+        match self.in_flight {
+            Some(in_flight) => self.pending + in_flight,
+            None => self.pending,
+        }
+    }
 }

@@ -28,6 +28,11 @@ pub enum Capability {
     DelayedNak,
     /// A delivery that is terminated or tried too often reaches the dead letters by itself.
     DeadLetters,
+    /// A dead letter tells what its handler said, and how often the message was delivered:
+    /// `x-dead-error`, `x-dead-deliveries`.
+    DeadLetterReasons,
+    /// What differs from what is asserted is put right in place, where that is asked for.
+    Mending,
     /// Each connection has permissions that the broker enforces.
     Permissions,
     /// The reply address of a call is an inbox that names caller and responder, and the server lets
@@ -37,7 +42,7 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Wildcards,
         Self::QueueGroups,
         Self::ReceiverCheck,
@@ -49,6 +54,8 @@ impl Capability {
         Self::ClaimTimeout,
         Self::DelayedNak,
         Self::DeadLetters,
+        Self::DeadLetterReasons,
+        Self::Mending,
         Self::Permissions,
         Self::ScopedReplies,
     ];

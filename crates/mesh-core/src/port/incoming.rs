@@ -108,6 +108,9 @@ pub enum RefusalReason {
     /// A durable delivery whose acknowledgement address is not this consumer's (protocol §4).
     #[error("its acknowledgement address is not this consumer's")]
     ForeignAck,
+    /// Nothing proves who sent it, where the broker can (protocol §7).
+    #[error("nothing proves who sent it")]
+    Unproven,
     /// It can't be represented: a header or a subject outside the grammar.
     #[error("it is malformed")]
     Malformed,

@@ -98,11 +98,14 @@ pub trait Streams: Send + Sync + fmt::Debug {
     ///   nobody reads meanwhile, it may be given up only when somebody does.
     /// - `consume_dead_letters_what_it_gives_up`: appended to the dead letters exactly once, body and
     ///   application headers unchanged, with `x-dead-*` headers that name subject, consumer,
-    ///   sequence, deliveries, reason and time. \[`DeadLetters`, else nothing is appended there]
+    ///   reason and time, and with `Sequences` the sequence. \[`DeadLetters`, else nothing is appended
+    ///   there]
     /// - `consume_dead_letters_are_of_each_consumer`: two that give up the same message leave one each.
     ///   \[`DeadLetters`]
-    /// - `consume_dead_letters_what_is_terminated`: the same with the handler's reason in
-    ///   `x-dead-error`. \[`DeadLetters`]
+    /// - `consume_dead_letters_what_is_terminated`: the same. \[`DeadLetters`]
+    /// - `consume_dead_letters_tell_what_the_handler_said`: in `x-dead-error`; of what is given up as
+    ///   undecodable that is the reason; and in `x-dead-deliveries` how often it came.
+    ///   \[`DeadLetterReasons`]
     /// - `consume_dead_letters_a_replay_as_its_event`: `x-dead-subject` of a replay that is given up is
     ///   the event's own subject, so that it can be sent back once more. \[`DeadLetters`]
     /// - `consume_delivers_a_replay_to_its_consumer_alone`: a message on

@@ -11,6 +11,7 @@
 //! # Ok::<(), mesh_core::time::TimestampError>(())
 //! ```
 
+mod backoff;
 mod rfc3339;
 
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 
 use std::time::Duration;
 
+pub use backoff::Backoff;
 pub use rfc3339::{TimestampError, TimestampProblem};
 
 /// A moment: milliseconds since 1970-01-01T00:00:00Z, within the years 0000–9999 that RFC 3339

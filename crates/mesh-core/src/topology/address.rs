@@ -85,6 +85,22 @@ impl Inbox {
         tokens.next() == Some("_INBOX") && matches!(tokens.nth(2), Some("ack" | "echo"))
     }
 
+    /// Whether a reply address is one that only a broker itself hands out: what is answered there would
+    /// acknowledge, or reach another account (protocol §4). Nobody sends one, whatever the broker.
+    ///
+    /// ```
+    /// use mesh_core::subject::Subject;
+    /// use mesh_core::topology::Inbox;
+    ///
+    /// assert!(Inbox::is_brokers(&Subject::new("$JS.ACK.EVENTS.n1_mail.1.1.1.0.0")?));
+    /// assert!(!Inbox::is_brokers(&Subject::new("_INBOX.mail.n1.vault.0a")?));
+    /// # Ok::<(), mesh_core::subject::SubjectError>(())
+    /// ```
+    #[must_use]
+    pub fn is_brokers(reply: &Subject) -> bool {
+        ["$JS.ACK.", "_R_.", "$GR."].iter().any(|prefix| reply.as_str().starts_with(prefix))
+    }
+
     /// Every echo: what the principal may publish in its own inbox.
     #[must_use]
     pub fn echo_filter(&self) -> Filter {

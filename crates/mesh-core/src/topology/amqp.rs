@@ -21,6 +21,9 @@ pub enum AmqpExchange {
     Rpc,
     /// `mesh.alive`, a topic exchange.
     Alive,
+    /// `mesh.live`, a topic exchange: every subject that is none of the mesh's own, with the subject as
+    /// its key. Federation's topics, above all.
+    Live,
 }
 
 impl AmqpExchange {
@@ -33,7 +36,19 @@ impl AmqpExchange {
             Self::EventsDead => "mesh.events.dead",
             Self::Rpc => "mesh.rpc",
             Self::Alive => "mesh.alive",
+            Self::Live => "mesh.live",
         }
+    }
+
+    /// Every exchange that has a name, and that the substrate declares.
+    pub const NAMED: [Self; 5] =
+        [Self::Events, Self::EventsDead, Self::Rpc, Self::Alive, Self::Live];
+
+    /// The exchange of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Default].into_iter().chain(Self::NAMED);
+        all.into_iter().find(|exchange| exchange.as_str() == name)
     }
 }
 
@@ -55,6 +70,23 @@ pub struct AmqpRoute {
     pub mandatory: bool,
     /// Whether the broker writes it to disk.
     pub persistent: bool,
+}
+
+impl AmqpRoute {
+    /// The route of any subject: that of the mesh's own, else `mesh.live` with the subject as its key,
+    /// where nobody has to listen and nothing is written to disk.
+    #[must_use]
+    pub fn of(subject: &Subject) -> Self {
+        match MeshSubject::parse(subject) {
+            Ok(subject) => subject.to_amqp(),
+            Err(_) => Self {
+                exchange: AmqpExchange::Live,
+                key: subject.as_str().to_owned(),
+                mandatory: false,
+                persistent: false,
+            },
+        }
+    }
 }
 
 impl MeshSubject {
@@ -108,7 +140,7 @@ fn read(
     Ok(Some(match (exchange, head) {
         (AmqpExchange::Default, "builds") if rest.is_empty() => MeshSubject::BuildRequest,
         (AmqpExchange::Default, "control") if rest == "upgrades" => MeshSubject::Built,
-        (AmqpExchange::Default, "control") if rest.is_empty() => match sender {
+        (AmqpExchange::Default, "control") if matches!(rest, "" | "catchup") => match sender {
             Some(Principal::Host { node }) => MeshSubject::Report { node: node.clone() },
             Some(Principal::Enrolment { .. }) => MeshSubject::Enrol,
             _ => return Ok(None),

@@ -1,7 +1,7 @@
-use super::{AmqpExchange, ConsumerSpec, MeshSubject, StreamName};
+use super::{AmqpExchange, ConsumerRef, ConsumerSpec, MeshSubject, StreamName};
 use crate::binding::{BindingPattern, Untranslatable};
 use crate::identity::Principal;
-use crate::name::{ModuleName, ToolName};
+use crate::name::{ConsumerName, ModuleName, NodeName, ToolName};
 use crate::subject::Filter;
 
 /// A queue of the wire that is being left (protocol §7), and what is bound to it.
@@ -35,35 +35,74 @@ pub enum AmqpQueueKind {
 }
 
 impl ConsumerSpec {
-    /// The queue of this consumer. Nothing for the server's notices, which AMQP does not have.
+    /// The queues of this consumer, the one that it can't be without first
+    /// ([`ConsumerRef::amqp_queues`]).
     ///
     /// # Errors
     /// [`Untranslatable`] for a filter that has no binding pattern, with a counter-example.
-    pub fn to_amqp(&self) -> Result<Option<AmqpQueue>, Untranslatable> {
-        let name = self.reference.consumer.as_str();
-        let plain = |name: &str, kind| AmqpQueue { name: name.into(), kind, bindings: Vec::new() };
-        Ok(match self.reference.stream {
-            StreamName::Advisories => None,
-            StreamName::Control => Some(plain("control", AmqpQueueKind::SingleActive)),
-            StreamName::Builds => Some(plain("builds", AmqpQueueKind::SingleActive)),
-            StreamName::Nodes => Some(plain(&format!("node.{name}"), AmqpQueueKind::Newest)),
-            StreamName::EventsDead => Some(AmqpQueue {
-                bindings: vec![(AmqpExchange::EventsDead, all()?)],
-                ..plain("mesh.events.dead", AmqpQueueKind::Quorum { delivery_limit: None })
-            }),
+    pub fn to_amqp(&self) -> Result<Vec<AmqpQueue>, Untranslatable> {
+        let mut bindings = Vec::new();
+        let kind = match self.reference.stream {
+            StreamName::Control | StreamName::Builds | StreamName::Advisories => {
+                AmqpQueueKind::SingleActive
+            }
+            StreamName::Nodes => AmqpQueueKind::Newest,
+            StreamName::EventsDead => {
+                bindings.push((AmqpExchange::EventsDead, all()?));
+                AmqpQueueKind::Quorum { delivery_limit: None }
+            }
             StreamName::Events => {
-                let limit = self.rules.max_deliver.map(|tries| tries.saturating_sub(1));
-                let mut bindings = Vec::new();
                 for filter in &self.filters {
                     bindings.push((AmqpExchange::Events, event_binding(filter)?));
                 }
-                Some(AmqpQueue {
-                    name: format!("{}.events", name.replacen('_', ".", 1)),
-                    kind: AmqpQueueKind::Quorum { delivery_limit: limit },
-                    bindings,
-                })
+                let limit = self.rules.max_deliver.map(|tries| tries.saturating_sub(1));
+                AmqpQueueKind::Quorum { delivery_limit: limit }
             }
-        })
+        };
+        let queue = |name| AmqpQueue { name, kind, bindings: bindings.clone() };
+        Ok(self.reference.amqp_queues().into_iter().map(queue).collect())
+    }
+}
+
+/// Behind the names of node and module in the name of a module's queue.
+const EVENTS: &str = ".events";
+
+impl ConsumerRef {
+    /// The names of its queues, the one that it can't be without first. Reports, outcomes of builds and
+    /// what was reported while the controller was away have a queue each; the server's notices, which
+    /// AMQP does not have, none.
+    ///
+    /// ```
+    /// use mesh_core::name::ConsumerName;
+    /// use mesh_core::topology::{ConsumerRef, StreamName};
+    ///
+    /// let audit = ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_audit")?);
+    /// assert_eq!(audit.amqp_queues(), ["n1.audit.events"]);
+    /// assert_eq!(ConsumerRef::of_amqp_events("n1.audit.events"), Some(audit));
+    /// # Ok::<(), mesh_core::name::NameError>(())
+    /// ```
+    #[must_use]
+    pub fn amqp_queues(&self) -> Vec<String> {
+        let name = self.consumer.as_str();
+        match self.stream {
+            StreamName::Advisories => Vec::new(),
+            StreamName::Control => {
+                ["control", "control.upgrades", "control.catchup"].map(String::from).to_vec()
+            }
+            StreamName::Builds => vec!["builds".into()],
+            StreamName::Nodes => vec![format!("node.{name}")],
+            StreamName::EventsDead => vec!["mesh.events.dead".into()],
+            StreamName::Events => vec![format!("{}{EVENTS}", name.replacen('_', ".", 1))],
+        }
+    }
+
+    /// Whose events the queue of that name keeps.
+    #[must_use]
+    pub fn of_amqp_events(queue: &str) -> Option<Self> {
+        let (node, module) = queue.strip_suffix(EVENTS)?.split_once('.')?;
+        let node = NodeName::new(node).ok()?;
+        let module = ModuleName::new(module).ok()?;
+        Some(Self::new(StreamName::Events, ConsumerName::of_module(&node, &module)))
     }
 }
 

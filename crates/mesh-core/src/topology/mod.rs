@@ -19,6 +19,7 @@
 mod ack;
 mod address;
 mod amqp;
+mod amqp_live;
 mod amqp_queue;
 mod consumer;
 mod mesh;

@@ -118,6 +118,11 @@ fn amqp_routes_go_both_ways_where_the_key_says_enough() {
         control(Some(&host)).unwrap().to_subject().unwrap().as_str(),
         "mesh.control.n1.report"
     );
+    let catchup = subject("control.catchup");
+    assert_eq!(
+        MeshSubject::from_amqp(AmqpExchange::Default, &catchup, Some(&host)).unwrap(),
+        MeshSubject::Report { node: node("n1") }
+    );
     let token = Principal::Enrolment { token: crate::name::TokenId::new("t1").unwrap() };
     assert_eq!(control(Some(&token)).unwrap(), MeshSubject::Enrol);
 }
@@ -255,11 +260,12 @@ fn consumers_and_calls_have_their_queues() {
         .with_node(&node("n1"))
         .with_module(&node("n1"), &module("audit"), &consumes)
         .unwrap();
-    let found: Vec<AmqpQueue> = topology.consumers().iter().filter_map(queues).collect();
+    let found: Vec<AmqpQueue> = topology.consumers().iter().flat_map(queues).collect();
     let names: Vec<&str> = found.iter().map(|queue| queue.name.as_str()).collect();
-    assert_eq!(names, ["control", "builds", "node.n1", "n1.audit.events"]);
-    assert_eq!(found[3].kind, AmqpQueueKind::Quorum { delivery_limit: Some(4) });
-    let bindings: Vec<&str> = found[3].bindings.iter().map(|(_, key)| key.as_str()).collect();
+    let control = ["control", "control.upgrades", "control.catchup"];
+    assert_eq!(names, [&control[..], &["builds", "node.n1", "n1.audit.events"]].concat());
+    assert_eq!(found[5].kind, AmqpQueueKind::Quorum { delivery_limit: Some(4) });
+    let bindings: Vec<&str> = found[5].bindings.iter().map(|(_, key)| key.as_str()).collect();
     assert_eq!(bindings, ["mail.*.#", "ledger.*.posted", "replay.n1_audit.*.#"]);
 
     let tool = crate::name::ToolName::new("send").unwrap();
@@ -282,6 +288,8 @@ fn amqp_users_go_both_ways() {
         assert_eq!(principal.amqp_user(), user);
         assert_eq!(Principal::from_amqp_user(user), Some(principal));
     }
+    let substrate = Principal::from_amqp_user("substrate");
+    assert!(matches!(substrate, Some(Principal::Controller { .. })), "{substrate:?}");
     for stranger in ["guest", "n1.mail.x", "n1.", ".mail", "N1.mail", ""] {
         assert_eq!(Principal::from_amqp_user(stranger), None, "{stranger}");
     }

@@ -116,7 +116,7 @@ async fn what_is_held_is_bounded() {
     let administration = waiting.bed.controller.administration().unwrap();
     let consumer = mesh_testkit::fixtures::consumer(StreamName::Events, "n1_audit");
     let state = administration.inspect_consumer(&consumer).await.unwrap().unwrap();
-    assert_eq!((state.in_flight, state.pending), (17, 23));
+    assert_eq!((state.in_flight, state.pending), (Some(17), 23));
     for _ in 0..5 {
         waiting.bed.clock.advance(SECOND).await;
     }

@@ -55,7 +55,7 @@ async fn flush_proves_what_was_settled(stage: &Stage<'_>) -> Verdict {
         let of = events_of("mail");
         let inspecting = administration.inspect_consumer(&of);
         let state = desk.scene.soon("inspect", inspecting).await??;
-        let owed = state.map(|state| state.pending + state.in_flight);
+        let owed = state.map(|state| state.owed());
         ensure_eq!(owed, Some(0), "owed after a flush");
     }
     drop(reading);

@@ -92,7 +92,7 @@ async fn consume_late_acks_touch_nothing_else(stage: &Stage<'_>) -> Verdict {
     let administration = desk.administration().await?;
     let of = events_of("mail");
     let state = desk.scene.soon("inspect", administration.inspect_consumer(&of)).await??;
-    let owed = state.map(|state| state.pending + state.in_flight);
+    let owed = state.map(|state| state.owed());
     ensure_eq!(owed, Some(0), "owed when all is settled");
     if stage.has(Capability::DeadLetters) {
         let (_controller, mut dead) = desk.controllers(StreamName::EventsDead).await?;

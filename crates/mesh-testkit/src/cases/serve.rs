@@ -199,22 +199,41 @@ async fn serve_names_the_caller_where_it_is_proven(stage: &Stage<'_>) -> Verdict
 
 async fn serve_says_when_a_call_arrived(stage: &Stage<'_>) -> Verdict {
     let mut counter = Counter::open(stage).await?;
-    let (scene, clock) = (&counter.scene, counter.mail.clock());
-    let before = clock.monotonic();
-    let reply = subject(&format!("_INBOX.crm.n1.mail.{RANDOM}"));
-    scene.publish(&counter.crm, call("1").with_reply(reply)).await?;
-    // The broker has it after the first, and it is at the other end after the second.
-    scene.flush(&counter.crm).await?;
-    scene.flush(&counter.mail).await?;
-    let there = clock.monotonic();
-    scene.pass(scene.span).await;
-    let call = scene.hear(&mut counter.calls).await?;
-    let Some(arrived) = call.arrived() else {
-        return Err(Failure::new("it does not say when"));
-    };
-    ensure!(arrived >= before, "it arrived at {arrived:?}, and was sent at {before:?}");
-    ensure!(arrived <= there, "it was there at {there:?}, and is counted from {arrived:?}");
-    Ok(())
+    // A broker is slow now and then. Who counts from when a call is read is late each time.
+    for _ in 0..5 {
+        if counter.is_counted_from_before_it_waited().await? {
+            return Ok(());
+        }
+    }
+    Err(Failure::new("a call that waited for its reader is counted from after it waited"))
+}
+
+impl Counter {
+    /// Whether a call that waits for its reader is counted from when it had come.
+    async fn is_counted_from_before_it_waited(&mut self) -> Result<bool, Failure> {
+        let Self { scene, mail, calls, crm } = self;
+        let clock = mail.clock();
+        let before = clock.monotonic();
+        let asking = scene.ask(crm, call("1"), scene.patience() * 10);
+        let reading = async {
+            scene.pass(scene.span).await;
+            // Whatever the broker has for it is at the other end then.
+            scene.flush(mail).await?;
+            let there = clock.monotonic();
+            scene.pass(scene.span).await;
+            let call = scene.hear(calls).await?;
+            let Some(arrived) = call.arrived() else {
+                return Err(Failure::new("it does not say when"));
+            };
+            ensure!(arrived >= before, "it arrived at {arrived:?}, and was sent at {before:?}");
+            echo(call).await?;
+            Ok(arrived <= there)
+        };
+        let (asked, counted) = tokio::join!(asking, reading);
+        let counted = counted?;
+        asked??;
+        Ok(counted)
+    }
 }
 
 async fn serve_answer_over_the_limit_is_too_large(stage: &Stage<'_>) -> Verdict {

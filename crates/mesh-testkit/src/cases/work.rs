@@ -33,12 +33,14 @@ async fn consume_settled_work_is_gone(stage: &Stage<'_>) -> Verdict {
     let (controller, mut reading) = desk.controllers(StreamName::Control).await?;
     let delivery = desk.expect(&mut reading, "1").await?;
     desk.ack(delivery).await?;
-    desk.scene.flush(&controller).await?;
+    // Not every broker counts what a reader was given.
+    desk.scene.close(&controller).await?;
     let administration = desk.administration().await?;
     let inspecting = administration.inspect(StreamName::Control);
     let state = desk.scene.soon("inspect", inspecting).await??;
     let state = state.ok_or_else(|| Failure::new("the stream is not there"))?;
     ensure_eq!(state.messages, 1, "messages kept");
+    let (_controller, mut reading) = desk.controllers(StreamName::Control).await?;
     let delivery = desk.expect(&mut reading, "2").await?;
     desk.ack(delivery).await
 }

@@ -137,7 +137,7 @@ impl Bench {
         for (index, spec) in consumers().iter().enumerate() {
             let inspecting = administration.inspect_consumer(&spec.reference);
             let found = self.scene.soon("inspect", inspecting).await??;
-            let found = found.map(|state| state.pending + state.in_flight);
+            let found = found.map(|state| state.owed());
             ensure_eq!(found, self.model.owes(index), spec.reference);
         }
         Ok(())

@@ -3,6 +3,7 @@
 mod certificate;
 mod error;
 mod http;
+mod members;
 pub mod nats;
 mod port;
 mod process;

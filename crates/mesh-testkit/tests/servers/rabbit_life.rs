@@ -208,3 +208,12 @@ async fn a_life() -> RabbitServer {
     assert!(TcpStream::connect(server.address()).await.is_err());
     server
 }
+
+#[tokio::test]
+async fn rabbitmqctl_reaches_its_own_node_or_says_why_not() {
+    let server = shared().await.unwrap();
+    let told = server.control(&["eval", "node()."]).await.unwrap();
+    assert_eq!(told.trim(), "'mesh-test@localhost'");
+    let refused = server.control(&["no_such_command"]).await.unwrap_err();
+    assert!(matches!(refused, ServerError::Refused(_)), "{refused}");
+}

@@ -99,7 +99,7 @@ impl Consumer {
         let new = log.from(self.cursor).filter(|(_, entry)| self.selects(entry.message.subject()));
         ConsumerState {
             pending: (old.count() + new.count()) as u64,
-            in_flight: self.claims.len() as u64,
+            in_flight: Some(self.claims.len() as u64),
         }
     }
 }

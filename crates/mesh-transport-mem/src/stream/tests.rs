@@ -46,7 +46,7 @@ impl Bed {
 
     fn in_flight(&self) -> u64 {
         let state = self.stream.consumer_state(&self.consumer.consumer, NOW);
-        state.unwrap().in_flight
+        state.unwrap().in_flight.unwrap()
     }
 }
 

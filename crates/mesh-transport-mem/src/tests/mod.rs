@@ -137,6 +137,6 @@ impl Bed {
         let admin = self.control.administration().unwrap();
         let state = admin.inspect_consumer(&events(consumer)).await.unwrap();
         let state = state.unwrap();
-        state.pending + state.in_flight
+        state.owed()
     }
 }

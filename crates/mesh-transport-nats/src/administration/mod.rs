@@ -82,7 +82,7 @@ impl<A: Api> Administration for Admin<A> {
         let info = self.consumer_info(Operation::Inspect, consumer).await?;
         Ok(info.map(|info| ConsumerState {
             pending: info.num_pending,
-            in_flight: info.num_ack_pending,
+            in_flight: Some(info.num_ack_pending),
         }))
     }
 

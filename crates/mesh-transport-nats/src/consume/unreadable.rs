@@ -107,16 +107,16 @@ impl Reading {
         let letter = DeadLetter {
             subject: Some(subject.clone()),
             consumer: self.consumer.clone(),
-            sequence,
-            deliveries: 1,
+            sequence: Some(sequence),
+            deliveries: Some(1),
             reason: DeadReason::Undecodable,
             error: Some(Reason::new("its headers can't be read")),
             time: SystemClock::new().now(),
         };
-        let id = letter.publish_id(appended).map_err(|error| self.odd(error))?;
+        let id = letter.publish_id(appended);
         let message =
             letter.to_message(Some(&Message::new(subject, body)), self.link.capabilities.limits());
-        let options = AppendOptions { id: Some(id), ..AppendOptions::default() };
+        let options = AppendOptions { id, ..AppendOptions::default() };
         // A duplicate is one that could not be settled the last time.
         append::append(&self.link, &message, &options).await.map(drop)
     }

@@ -1,6 +1,6 @@
-//! The dependency tree as `cargo metadata` tells it.
+//! What lies below a crate, and who depends on whom in the workspace.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -55,7 +55,56 @@ const BANNED: &[&str] = &[
     "rand",
 ];
 
-/// Who depends on whom in a build, tests left out.
+/// What a crate needs to be built, tests left out, as `cargo tree` tells it. `cargo metadata` won't do: it
+/// counts in what a package would bring if another were there.
+pub(super) struct Below {
+    /// The way to each package, from the crate on; the shortest comes first.
+    ways: BTreeMap<String, Vec<String>>,
+}
+
+impl Below {
+    /// Reads what `cargo tree --prefix depth` prints.
+    pub(super) fn new(printed: &str) -> Result<Self, Failure> {
+        let mut ways: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut way: Vec<String> = Vec::new();
+        for line in printed.lines().filter(|line| !line.is_empty()) {
+            let read = || {
+                let (depth, package) = line.split_once(' ')?;
+                let name = package.split(' ').next()?;
+                Some((depth.parse::<usize>().ok()?, name.to_owned()))
+            };
+            let (depth, name) = read()
+                .filter(|(depth, _)| *depth <= way.len())
+                .ok_or_else(|| Failure::new(format!("cargo tree prints {line:?}")))?;
+            way.truncate(depth);
+            way.push(name.clone());
+            let known = ways.entry(name).or_insert_with(|| way.clone());
+            if way.len() < known.len() {
+                known.clone_from(&way);
+            }
+        }
+        if ways.is_empty() {
+            return Err(Failure::new("cargo tree prints nothing"));
+        }
+        Ok(Self { ways })
+    }
+
+    /// Banned packages, each with the way to it.
+    pub(super) fn banned(&self) -> Vec<String> {
+        self.ways
+            .iter()
+            .filter(|(name, _)| BANNED.contains(&name.as_str()))
+            .map(|(_, way)| format!("depends on {}", way.join(" → ")))
+            .collect()
+    }
+
+    /// How many packages there are, the crate itself left out.
+    pub(super) fn count(&self) -> usize {
+        self.ways.len().saturating_sub(1)
+    }
+}
+
+/// Who depends on whom among the crates of the workspace, tests left out.
 pub(super) struct Tree {
     names: BTreeMap<String, String>,
     needs: BTreeMap<String, Vec<String>>,
@@ -94,20 +143,6 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Banned packages below the workspace's crate of that name, each with the way to it.
-    pub(super) fn banned_below(&self, root: &str) -> Result<Vec<String>, Failure> {
-        let ways = self.ways_below(root)?;
-        Ok(ways
-            .values()
-            .filter(|way| way.last().is_some_and(|name| BANNED.contains(name)))
-            .map(|way| format!("depends on {}", way.join(" → ")))
-            .collect())
-    }
-
-    pub(super) fn count_below(&self, root: &str) -> Result<usize, Failure> {
-        Ok(self.ways_below(root)?.len().saturating_sub(1))
-    }
-
     /// Dependencies between crates of the workspace that point outwards: the core depends on none,
     /// and of those that are published only the program names a transport.
     pub(super) fn outward_arrows(&self) -> Vec<String> {
@@ -124,29 +159,6 @@ impl Tree {
             }
         }
         found
-    }
-
-    /// A shortest way to each package below `root`, by its names from `root` on.
-    fn ways_below<'a>(&'a self, root: &'a str) -> Result<BTreeMap<&'a str, Vec<&'a str>>, Failure> {
-        let start = self
-            .members
-            .iter()
-            .find(|id| self.name(id) == root)
-            .ok_or_else(|| Failure::new(format!("no crate {root} in the workspace")))?;
-        let mut ways = BTreeMap::from([(start.as_str(), vec![root])]);
-        let mut queue = VecDeque::from([start.as_str()]);
-        while let Some(id) = queue.pop_front() {
-            let way = ways.get(id).cloned().unwrap_or_default();
-            for need in self.needs.get(id).into_iter().flatten() {
-                if !ways.contains_key(need.as_str()) {
-                    let mut longer = way.clone();
-                    longer.push(self.name(need));
-                    ways.insert(need, longer);
-                    queue.push_back(need);
-                }
-            }
-        }
-        Ok(ways)
     }
 
     fn name<'a>(&'a self, id: &'a str) -> &'a str {

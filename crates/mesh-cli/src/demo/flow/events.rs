@@ -86,7 +86,7 @@ async fn owed_by(raised: &Raised, instance: &mesh_core::identity::Instance) -> u
         return 0;
     };
     match administration.inspect_consumer(&reference).await {
-        Ok(Some(state)) => state.pending + state.in_flight,
+        Ok(Some(state)) => state.owed(),
         _ => 0,
     }
 }

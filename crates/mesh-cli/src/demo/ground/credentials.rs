@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use mesh_core::credential::{Credential, MAX_DOCUMENT_BYTES};
 use mesh_core::identity::Principal;
 use mesh_core::manifest::Mesh;
-use mesh_transport_nats::{Target, TargetError};
 
+use super::way::{Kind, Way, WayError};
 use crate::demo::load;
 
 /// The controller's name among the files: there is one, whatever it is called.
@@ -26,7 +26,7 @@ pub(super) fn name_of(principal: &Principal) -> String {
 
 /// Everybody's way in.
 #[derive(Debug, Default)]
-pub(super) struct Credentials(BTreeMap<String, Target>);
+pub(super) struct Credentials(BTreeMap<String, Way>);
 
 /// What is wrong with the files in a folder.
 #[derive(Debug)]
@@ -50,12 +50,12 @@ pub(crate) enum Mistake {
     #[error("it is the credential of {0}")]
     Another(Principal),
     #[error(transparent)]
-    Target(#[from] TargetError),
+    Way(#[from] WayError),
 }
 
 impl Credentials {
     /// Those of the controller, of each module on each of its nodes and of each person.
-    pub(super) fn read(folder: &Path, mesh: &Mesh) -> Result<Self, Mistakes> {
+    pub(super) fn read(kind: Kind, folder: &Path, mesh: &Mesh) -> Result<Self, Mistakes> {
         let modules =
             mesh.instances().map(|at| Principal::Module { node: at.node, module: at.module });
         let people = mesh.people().map(|(name, _)| Principal::Person { name: name.clone() });
@@ -65,8 +65,8 @@ impl Credentials {
         let mut found = Vec::new();
         for name in names {
             let file = format!("{name}.json");
-            match read(&folder.join(&file), &name) {
-                Ok(target) => drop(all.0.insert(name, target)),
+            match read(kind, &folder.join(&file), &name) {
+                Ok(way) => drop(all.0.insert(name, way)),
                 Err(mistake) => found.push((file, mistake)),
             }
         }
@@ -75,18 +75,18 @@ impl Credentials {
 
     /// The same with one more.
     #[cfg(unix)]
-    pub(super) fn with(mut self, credential: &Credential) -> Result<Self, TargetError> {
-        self.0.insert(name_of(credential.principal()), Target::of(credential)?);
+    pub(super) fn with(mut self, kind: Kind, credential: &Credential) -> Result<Self, WayError> {
+        self.0.insert(name_of(credential.principal()), Way::of(kind, credential)?);
         Ok(self)
     }
 
     /// The way in of this principal, if it is among them.
-    pub(super) fn target(&self, name: &str) -> Option<&Target> {
+    pub(super) fn way(&self, name: &str) -> Option<&Way> {
         self.0.get(name)
     }
 }
 
-fn read(file: &Path, name: &str) -> Result<Target, Mistake> {
+fn read(kind: Kind, file: &Path, name: &str) -> Result<Way, Mistake> {
     let document = match load::bytes(file, MAX_DOCUMENT_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Mistake::Missing),
         read => read?,
@@ -98,7 +98,7 @@ fn read(file: &Path, name: &str) -> Result<Target, Mistake> {
     if name_of(credential.principal()) != name {
         return Err(Mistake::Another(credential.principal().clone()));
     }
-    Ok(Target::of(&credential)?)
+    Ok(Way::of(kind, &credential)?)
 }
 
 impl fmt::Display for Mistakes {

@@ -3,9 +3,10 @@
 
 mod credentials;
 mod memory;
-mod nats;
 #[cfg(unix)]
 mod private;
+mod server;
+mod way;
 
 use std::path::PathBuf;
 
@@ -17,16 +18,17 @@ use mesh_core::port::Connection;
 use super::{DemoError, FlowName};
 
 pub(crate) use credentials::Mistakes;
+pub(crate) use way::{Kind, WayError};
 
 /// The broker that a person asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In this process.
     Memory,
-    /// A nats-server that is started for the demo.
-    Nats,
-    /// The nats-server that the credentials in this folder lead to.
-    NatsOf(PathBuf),
+    /// A broker that is started for the demo.
+    Own(Kind),
+    /// The broker that the credentials in this folder lead to.
+    Of(Kind, PathBuf),
 }
 
 /// See the module.
@@ -67,11 +69,11 @@ pub(crate) async fn lay(
     Ok(match place {
         Place::Memory => Box::new(memory::Memory::raise(mesh, broken).await?),
         #[cfg(unix)]
-        Place::Nats => Box::new(private::start(mesh, broken).await?),
+        Place::Own(kind) => Box::new(private::start(*kind, mesh, broken).await?),
         #[cfg(not(unix))]
-        Place::Nats => {
-            return Err(DemoError::NoServer("a nats-server is started on Unix only".to_owned()));
+        Place::Own(_) => {
+            return Err(DemoError::NoServer("a broker is started on Unix only".to_owned()));
         }
-        Place::NatsOf(folder) => Box::new(nats::Nats::given(folder, mesh).await?),
+        Place::Of(kind, folder) => Box::new(server::Server::given(*kind, folder, mesh).await?),
     })
 }

@@ -172,7 +172,7 @@ impl Durable {
     async fn owes(&self, index: usize) -> Result<Option<u64>, Failure> {
         let inspecting = self.administration()?.inspect_consumer(&self.desks[index].spec.reference);
         let state = self.scene.soon("inspect", inspecting).await??;
-        Ok(state.map(|state| state.pending + state.in_flight))
+        Ok(state.map(|state| state.owed()))
     }
 
     fn listen(&mut self) -> Verdict {
@@ -208,8 +208,10 @@ impl Durable {
         let certain = |dead: &&Dead| {
             let of = |desk: &&Desk| desk.spec.reference == dead.letter.consumer;
             let open = |desk: &Desk| {
-                let sequence = &dead.letter.sequence;
-                desk.limbo.contains(sequence) || desk.unknown.contains(sequence)
+                let among = |set: &BTreeSet<u64>| {
+                    dead.letter.sequence.is_some_and(|sequence| set.contains(&sequence))
+                };
+                among(&desk.limbo) || among(&desk.unknown)
             };
             !self.desks.iter().find(of).is_some_and(open)
         };
@@ -254,7 +256,7 @@ impl Dead {
         let Self { letter, body } = self;
         let subject = letter.subject.as_ref().map_or("none", |subject| subject.as_str());
         format!(
-            "{} {} after {} as {}: {subject} {body:?} {:?}",
+            "{} {:?} after {:?} as {}: {subject} {body:?} {:?}",
             letter.consumer, letter.sequence, letter.deliveries, letter.reason, letter.error
         )
     }

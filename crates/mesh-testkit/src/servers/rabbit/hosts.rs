@@ -130,6 +130,7 @@ impl VirtualHost {
             "users" => {
                 let row = self.users.agree(row, password)?;
                 let name = row["name"].as_str().unwrap_or_default();
+                let _turn = self.users.turn().await;
                 management.put(&["users", name], &row).await?;
             }
             "permissions" => {

@@ -2,12 +2,16 @@
 
 mod account;
 mod config;
+mod control;
 mod definitions;
 mod home;
 mod hosts;
+mod layout;
 mod management;
+mod mesh_server;
 mod place;
 mod plugins;
+mod rights;
 mod server;
 mod start;
 mod users;
@@ -16,5 +20,8 @@ pub use account::{Account, password_hash};
 pub use config::RabbitConfig;
 pub use definitions::Definitions;
 pub use hosts::VirtualHost;
+pub use layout::{Layout, User};
 pub use management::Management;
+pub use mesh_server::MeshServer;
+pub use rights::Declares;
 pub use server::{RabbitServer, shared};

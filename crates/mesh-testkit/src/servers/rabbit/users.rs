@@ -12,7 +12,10 @@ use crate::servers::ServerError;
 
 /// The hash of each user's password on a node, as this process has set it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Users(Arc<Mutex<HashMap<String, String>>>);
+pub(super) struct Users {
+    hashes: Arc<Mutex<HashMap<String, String>>>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
 
 impl Users {
     /// Those of definitions that the node has.
@@ -20,7 +23,12 @@ impl Users {
         let hashes = definitions.rows("users").iter().filter_map(|row| {
             Some((row["name"].as_str()?.to_owned(), row["password_hash"].as_str()?.to_owned()))
         });
-        Self(Arc::new(Mutex::new(hashes.collect())))
+        Self { hashes: Arc::new(Mutex::new(hashes.collect())), turn: Arc::default() }
+    }
+
+    /// For whoever is about to send a user's row: the node refuses one of two that come together.
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
     }
 
     /// The row to send for a user: with the hash that is there, if it is of the same password.
@@ -31,7 +39,7 @@ impl Users {
     ) -> Result<Value, ServerError> {
         let name = row["name"].as_str().unwrap_or_default().to_owned();
         let hash = row["password_hash"].as_str().unwrap_or_default().to_owned();
-        let mut known = self.0.lock();
+        let mut known = self.hashes.lock();
         let there = known.entry(name).or_insert_with(|| hash.clone());
         if *there != hash && !password.is_some_and(|password| is_hash_of(there, password)) {
             let told = format!("the node's user {} has another password", row["name"]);
@@ -42,7 +50,7 @@ impl Users {
     }
 
     pub(super) fn forget(&self, name: &str) {
-        self.0.lock().remove(name);
+        self.hashes.lock().remove(name);
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) const BREACHES: &[Breach] = &[
     ("consume_dead_letters_what_it_gives_up", "never gives up"),
     ("consume_dead_letters_are_of_each_consumer", "buries once for all"),
     ("consume_dead_letters_are_of_each_consumer", "buries twice"),
-    ("consume_dead_letters_what_is_terminated", "gives no reason"),
+    ("consume_dead_letters_tell_what_the_handler_said", "gives no reason"),
     ("consume_dead_letters_what_is_terminated", "buries twice"),
     ("consume_delivers_a_replay_to_its_consumer_alone", "strips the prefix of a replay"),
     ("consume_delivers_a_replay_to_its_consumer_alone", "replays to everyone"),

@@ -3,7 +3,7 @@ use mesh_core::port::{
     Administration, Capability, ConsumerState, Drift, DriftMode, Operation, Position, Stored,
     StreamState, TransportError,
 };
-use mesh_core::topology::{ConsumerRef, StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, Retention, StreamName, StreamSpec, Topology};
 
 use super::link::Link;
 use super::state::State;
@@ -36,9 +36,9 @@ impl State {
             let Some(consumer) = self.consumers.get_mut(&spec.reference) else {
                 continue;
             };
-            let wanted = format!("{:?}", spec.rules.ack_wait);
-            let found = format!("{:?}", consumer.spec.rules.ack_wait);
-            note(spec.reference.to_string(), "ack_wait", wanted, found);
+            let wanted = format!("{:?}", spec.rules.max_deliver);
+            let found = format!("{:?}", consumer.spec.rules.max_deliver);
+            note(spec.reference.to_string(), "max_deliver", wanted, found);
             if mend && !pretends {
                 consumer.spec = spec.clone();
             }
@@ -66,7 +66,8 @@ impl Administration for Link {
         if !state.breaks("creates nothing") {
             state.create(topology);
         }
-        let mend = mode == DriftMode::Mend || state.breaks("mends what it should report");
+        let asked = mode == DriftMode::Mend && self.broker.gives(Capability::Mending);
+        let mend = asked || state.breaks("mends what it should report");
         let mut drift = state.compare(topology, mend);
         if state.breaks("overlooks drift") {
             drift.clear();
@@ -113,6 +114,10 @@ impl Administration for Link {
 
     async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError> {
         let state = self.broker.lock();
+        let is_log = |spec: &StreamSpec| spec.retention != Retention::WorkQueue;
+        if state.streams.get(&stream).is_some_and(|store| is_log(&store.spec)) {
+            self.broker.needs(Capability::Sequences, Operation::Inspect)?;
+        }
         let nothing = state.breaks("counts nothing");
         let consumers = state.consumers.keys().filter(|of| of.stream == stream).count();
         Ok(state.streams.get(&stream).map(|store| StreamState {
@@ -137,7 +142,7 @@ impl Administration for Link {
         let pending = pending.count() as u64;
         let in_flight =
             if state.breaks("counts no claims") { 0 } else { consumer.owed.len() as u64 };
-        Ok(Some(ConsumerState { pending, in_flight }))
+        Ok(Some(ConsumerState { pending, in_flight: Some(in_flight) }))
     }
 
     async fn retire(&self, of: &ConsumerRef) -> Result<bool, TransportError> {

@@ -54,7 +54,7 @@ impl State {
                 self.let_go(&of, sequence, Duration::ZERO);
             }
             Verdict::Terminate(reason) => {
-                self.bury(&of, sequence, "terminated", Some(reason.as_str()));
+                self.bury(&of, sequence, reason.kind().as_str(), Some(reason.as_str()));
                 self.forget(&of, sequence);
             }
         }

@@ -54,7 +54,7 @@ async fn what_is_stored_and_where_consumers_stand_outlasts_assertions() {
     let expected = StreamState { messages: 3, bytes, last_sequence: Some(3), consumers: 1 };
     assert_eq!(events, expected);
     let mail = consumer(StreamName::Events, "n1_mail");
-    let owed = ConsumerState { pending: 3, in_flight: 0 };
+    let owed = ConsumerState { pending: 3, in_flight: Some(0) };
     settles(async || admin.inspect_consumer(&mail).await.unwrap(), &Some(owed)).await;
     let control = admin.inspect(StreamName::Control).await.unwrap().unwrap();
     assert_eq!(control.messages, 1);

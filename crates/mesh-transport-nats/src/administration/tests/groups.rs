@@ -45,7 +45,7 @@ async fn a_shared_consumer_that_lost_its_group_delivers_to_it_again() {
         // Who listens without the group is no reader.
         let mut outsider = hand.0.subscribe(subject).await.unwrap();
         hand.append_all("mesh.events.shop.sold", &["3"]).await;
-        let owed = Some(ConsumerState { pending: 1, in_flight: 0 });
+        let owed = Some(ConsumerState { pending: 1, in_flight: Some(0) });
         settles(async || admin.inspect_consumer(&mail).await.unwrap(), &owed).await;
         outsider.unsubscribe().await.unwrap();
         let mut group = hand.0.queue_subscribe(subject, "n1_mail".into()).await.unwrap();

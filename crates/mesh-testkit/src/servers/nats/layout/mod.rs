@@ -9,6 +9,7 @@ use mesh_core::name::InstanceName;
 use mesh_core::permissions::Permissions;
 
 use crate::servers::ServerError;
+use crate::servers::members::everybody;
 
 pub use user::{Account, User};
 
@@ -151,18 +152,6 @@ impl Layout {
     pub fn lines(&self) -> String {
         text::lines(self)
     }
-}
-
-/// Everybody but the controller.
-fn everybody(mesh: &Mesh) -> Vec<Principal> {
-    let nodes = || mesh.nodes().iter().cloned();
-    let hosts = nodes().map(|node| Principal::Host { node });
-    let builders = nodes().map(|node| Principal::Builder { node });
-    let modules = mesh
-        .instances()
-        .map(|instance| Principal::Module { node: instance.node, module: instance.module });
-    let people = mesh.people().map(|(name, _)| Principal::Person { name: name.clone() });
-    hosts.chain(builders).chain(modules).chain(people).collect()
 }
 
 fn name(text: &str) -> Result<InstanceName, ServerError> {

@@ -1,30 +1,30 @@
+//! A broker that runs beside the demo, with a user for everybody.
+
 use std::path::Path;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::Mesh;
 use mesh_core::port::{Connection, DriftMode};
 use mesh_core::topology::Topology;
-use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
+use mesh_transport_nats::DeadLetterKeeper;
 
 use super::Ground;
 use super::credentials::{self, CONTROLLER, Credentials};
 use super::memory::backbone_in_process;
+use super::way::{CONNECT, Kind, Way};
 use crate::demo::DemoError;
 use crate::demo::federation::GATEWAYS;
 use crate::demo::story::{count, list};
 
-/// How long a server may take to let one in: it is on this machine, or somebody waits for it.
-const CONNECT: Duration = Duration::from_secs(5);
-
-/// A nats-server, with a user for everybody.
-pub(super) struct Nats {
+/// See the module.
+pub(super) struct Server {
+    kind: Kind,
     credentials: Credentials,
     topology: Topology,
     controller: Connection,
-    /// Makes dead letters of what the server says that consumers gave up.
-    _keeper: DeadLetterKeeper,
+    /// Makes dead letters of what a nats-server says that consumers gave up. RabbitMQ makes them itself.
+    _keeper: Option<DeadLetterKeeper>,
     place: String,
     /// The server, where it was started for the demo.
     own: Option<Own>,
@@ -33,14 +33,15 @@ pub(super) struct Nats {
 /// Ends the server when it is dropped.
 pub(super) type Own = Box<dyn Send + Sync>;
 
-impl Nats {
+impl Server {
     /// The server that the credentials in `folder` lead to.
-    pub(super) async fn given(folder: &Path, mesh: &Mesh) -> Result<Self, DemoError> {
-        Self::reach(Credentials::read(folder, mesh)?, mesh, None).await
+    pub(super) async fn given(kind: Kind, folder: &Path, mesh: &Mesh) -> Result<Self, DemoError> {
+        Self::reach(kind, Credentials::read(kind, folder, mesh)?, mesh, None).await
     }
 
     /// Connects as the controller, and makes the server hold the mesh's topology.
     pub(super) async fn reach(
+        kind: Kind,
         credentials: Credentials,
         mesh: &Mesh,
         own: Option<Own>,
@@ -54,38 +55,48 @@ impl Nats {
             controller.transport().close(CONNECT).await;
             return Err(DemoError::Drift { address, drift });
         }
-        let keeper = DeadLetterKeeper::start(&controller, controller.clock().now()).await?;
-        let server = controller.broker().unwrap_or("a server of unknown make");
+        let keeper = match kind {
+            Kind::Nats => {
+                Some(DeadLetterKeeper::start(&controller, controller.clock().now()).await?)
+            }
+            Kind::Amqp => None,
+        };
+        let server = controller.broker().unwrap_or(match (kind, &own) {
+            (Kind::Nats, _) => "a server of unknown make",
+            // It doesn't say what it is.
+            (Kind::Amqp, None) => "an AMQP broker",
+            (Kind::Amqp, Some(_)) => "RabbitMQ",
+        });
         let place = format!("on {server} at {address}");
-        Ok(Self { credentials, topology, controller, _keeper: keeper, place, own })
+        Ok(Self { kind, credentials, topology, controller, _keeper: keeper, place, own })
     }
 }
 
-fn known(credentials: &Credentials, name: &str) -> Result<Target, DemoError> {
-    let target = credentials.target(name);
-    target.cloned().ok_or_else(|| DemoError::NoCredential(name.to_owned()))
+fn known(credentials: &Credentials, name: &str) -> Result<Way, DemoError> {
+    credentials.way(name).cloned().ok_or_else(|| DemoError::NoCredential(name.to_owned()))
 }
 
 /// Connects with the credential of this name, once.
 async fn dial(credentials: &Credentials, name: &str) -> Result<Connection, DemoError> {
-    let target = known(credentials, name)?;
-    let options = NatsOptions { connect_timeout: CONNECT, ..NatsOptions::default() };
     let failed = |error| DemoError::Connect { credential: name.to_owned(), error };
-    connect(target, options).await.map_err(failed)
+    known(credentials, name)?.dial().await.map_err(failed)
 }
 
 #[async_trait]
-impl Ground for Nats {
+impl Ground for Server {
     fn place(&self) -> String {
         self.place.clone()
     }
 
     fn about(&self) -> Option<&'static str> {
-        Some(match self.own {
-            Some(_) => {
+        Some(match (&self.own, self.kind) {
+            (Some(_), Kind::Amqp) => {
+                "The broker was started for it. Nobody but the controller declares anything there, and gateways of realms meet in a virtual host of their own."
+            }
+            (Some(_), Kind::Nats) => {
                 "The server was started for it. Its streams are in an account with the controller, modules and people are in another, gateways of realms in a third."
             }
-            None => "Realms meet on a backbone in this process.",
+            (None, _) => "Realms meet on a backbone in this process.",
         })
     }
 
@@ -102,7 +113,7 @@ impl Ground for Nats {
     }
 
     fn proves_callers(&self) -> bool {
-        false
+        self.kind == Kind::Amqp
     }
 
     async fn backbone(&self) -> Result<(Connection, Connection), DemoError> {
@@ -114,18 +125,31 @@ impl Ground for Nats {
     }
 
     async fn end(self: Box<Self>) -> Option<String> {
-        match self.own {
-            Some(own) => {
-                drop(own);
-                Some("The nats-server has ended, and what it stored is gone.".to_owned())
-            }
-            None => {
-                let streams = list(self.topology.streams().iter().map(|stream| stream.name));
-                let consumers = count(self.topology.consumers().len(), "consumer");
-                Some(format!(
-                    "On the server are left: the streams {streams}; {consumers}; and the events and dead letters of this run."
-                ))
-            }
+        if let Some(own) = self.own {
+            drop(own);
+            let what = match self.kind {
+                Kind::Nats => "The nats-server",
+                Kind::Amqp => "RabbitMQ",
+            };
+            return Some(format!("{what} has ended, and what it stored is gone."));
         }
+        let consumers = self.topology.consumers();
+        Some(match self.kind {
+            Kind::Nats => {
+                let streams = list(self.topology.streams().iter().map(|stream| stream.name));
+                let consumers = count(consumers.len(), "consumer");
+                format!(
+                    "On the server are left: the streams {streams}; {consumers}; and the events and dead letters of this run."
+                )
+            }
+            Kind::Amqp => {
+                let queues: Vec<String> =
+                    consumers.iter().flat_map(|of| of.reference.amqp_queues()).collect();
+                format!(
+                    "On the broker are left: the exchanges of the mesh; the queues {}; and the dead letters of this run.",
+                    list(queues)
+                )
+            }
+        })
     }
 }

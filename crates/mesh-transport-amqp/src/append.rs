@@ -1,0 +1,79 @@
+//! Appending: confirmed by the broker, and published again until the time is over.
+
+use std::sync::Arc;
+
+use lapin::types::ShortString;
+use mesh_core::message::Message;
+use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
+use mesh_core::topology::MeshSubject;
+use tokio::time::Instant;
+
+use crate::counters::count;
+use crate::link::{Link, deadline};
+use crate::publish::{Confirmed, Outgoing};
+
+const OPERATION: Operation = Operation::Append;
+
+/// Appends `message`; returns when the broker has it.
+pub(crate) async fn append(
+    link: &Arc<Link>,
+    message: &Message,
+    options: &AppendOptions,
+) -> Result<Appended, TransportError> {
+    let under_way = link.accepted.begin();
+    let about = |error: TransportError| error.about(message.subject());
+    under_way.end(stored(link, message, options).await.map_err(about))
+}
+
+async fn stored(
+    link: &Arc<Link>,
+    message: &Message,
+    options: &AppendOptions,
+) -> Result<Appended, TransportError> {
+    let unsupported =
+        |what| Err(TransportError::new(ErrorKind::Unsupported, OPERATION).detail(what));
+    if options.require_deduplication {
+        return unsupported("RabbitMQ knows no message again");
+    }
+    if options.expected_last.is_some() {
+        return unsupported("RabbitMQ numbers no messages");
+    }
+    let Some(stream) = MeshSubject::stream_of(message.subject()) else {
+        return Err(TransportError::new(ErrorKind::NotFound, OPERATION)
+            .detail("no stream takes this subject"));
+    };
+    // For people who look at a queue: nothing reads it, since everyone could have sent it.
+    let id = options.id.as_ref().and_then(|id| ShortString::try_new(id.as_str()).ok());
+    let due = deadline(options.timeout);
+    loop {
+        let session = link.session(OPERATION, due).await?;
+        let outgoing = named(Outgoing::of(message, &session, OPERATION)?, id.as_ref());
+        match session.publish(OPERATION, &outgoing, due).await {
+            Ok(Confirmed::Taken) => {
+                return Ok(Appended { stream, sequence: None, duplicate: false });
+            }
+            Ok(Confirmed::Unroutable) => {
+                return Err(
+                    TransportError::new(ErrorKind::NotFound, OPERATION).detail("no queue takes it")
+                );
+            }
+            Ok(Confirmed::Refused) => {
+                return Err(TransportError::new(ErrorKind::Full, OPERATION)
+                    .detail("a queue refused it, or could not keep it"));
+            }
+            Err(error) if error.kind() == ErrorKind::Disconnected && Instant::now() < due => {
+                count(&link.counters.resent);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn named(outgoing: Outgoing, id: Option<&ShortString>) -> Outgoing {
+    match id {
+        Some(id) => {
+            Outgoing { properties: outgoing.properties.with_message_id(id.clone()), ..outgoing }
+        }
+        None => outgoing,
+    }
+}

@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+
+mod accepted;
+mod administration;
+mod append;
+mod close;
+mod connect;
+mod consume;
+mod convert;
+mod counters;
+mod dial;
+mod error;
+mod fate;
+mod link;
+mod live;
+mod options;
+mod places;
+mod port;
+mod publish;
+mod requests;
+mod session;
+mod supervise;
+mod target;
+#[cfg(test)]
+mod testing;
+mod wire;
+
+pub use connect::{Source, connect, unreadable};
+pub use options::{AmqpOptions, OptionsError};
+pub use target::{Target, TargetError};

@@ -1,0 +1,61 @@
+//! The ports, over one link.
+
+mod requests;
+mod streams;
+mod transport;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::link::{Link, Phase, Stage, deadline};
+
+/// How long what was sent last may take after the connection was dropped.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// One connection, as all its ports and arrivals hold it. When the last of them is dropped without
+/// `close`, the connection ends all the same; what it had not sent is lost, and that is logged.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    link: Arc<Link>,
+}
+
+impl Owner {
+    pub(crate) fn new(link: Arc<Link>) -> Arc<Self> {
+        Arc::new(Self { link })
+    }
+
+    pub(crate) fn link(&self) -> &Arc<Link> {
+        &self.link
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if matches!(&*self.link.phase.borrow(), Phase::Closed) {
+            return;
+        }
+        self.link.stage.send_replace(Stage::Draining);
+        let last = self.link.phase.send_replace(Phase::Closed);
+        self.link.tell_state();
+        let Phase::Up(session) = last else { return };
+        if !self.link.accepted.is_idle() {
+            tracing::warn!("a connection was dropped without close while calls waited");
+        }
+        // What was handed to the client, acknowledgements above all, may reach the server yet.
+        self.link.runtime.spawn(async move {
+            session.close(deadline(PARTING)).await;
+        });
+    }
+}
+
+/// The ports of a connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Port {
+    pub(crate) owner: Arc<Owner>,
+}
+
+impl Port {
+    pub(crate) fn link(&self) -> &Arc<Link> {
+        self.owner.link()
+    }
+}

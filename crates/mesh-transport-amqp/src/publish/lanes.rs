@@ -1,0 +1,68 @@
+use std::sync::Arc;
+
+use lapin::Channel;
+use mesh_core::port::{ErrorKind, Operation, TransportError};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::flight::Flight;
+use super::pipeline::confirming;
+use super::{Confirmed, Outgoing};
+use crate::error::failed;
+use crate::wire::Wire;
+
+/// The most channels that carry one message each.
+const MOST: usize = 32;
+
+/// Channels on which one message at a time waits for its confirmation: what the broker says there is about
+/// that message.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    free: Mutex<Vec<Channel>>,
+    room: Arc<Semaphore>,
+    turn: Mutex<()>,
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self {
+            free: Mutex::default(),
+            room: Arc::new(Semaphore::new(MOST)),
+            turn: Mutex::default(),
+        }
+    }
+}
+
+impl Lanes {
+    /// Publishes alone.
+    pub(super) async fn publish(
+        self: &Arc<Self>,
+        wire: &Wire,
+        operation: Operation,
+        outgoing: &Outgoing,
+        place: OwnedSemaphorePermit,
+        due: Instant,
+    ) -> Result<Confirmed, TransportError> {
+        let room = Arc::clone(&self.room).acquire_owned().await;
+        let room = room.map_err(|_| TransportError::new(ErrorKind::Closed, operation))?;
+        let channel = match self.taken() {
+            Some(channel) => channel,
+            None => confirming(wire, operation, due).await?,
+        };
+        let (lanes, lane) = (Arc::clone(self), channel.clone());
+        let landed = move |spoke| {
+            if spoke {
+                lanes.free.lock().push(lane);
+            }
+            drop((room, place));
+        };
+        let flight = Flight::launch(channel, outgoing, &self.turn, landed);
+        flight.await.map_err(|error| failed(&error, operation))
+    }
+
+    fn taken(&self) -> Option<Channel> {
+        let mut free = self.free.lock();
+        std::iter::from_fn(|| free.pop()).find(|channel| channel.status().connected())
+    }
+}

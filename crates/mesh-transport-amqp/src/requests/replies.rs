@@ -1,0 +1,185 @@
+//! The queue that answers come to, and who waits for which.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use lapin::message::Delivery;
+use lapin::types::ShortString;
+use mesh_core::identity::{Principal, Responder};
+use mesh_core::port::{ErrorKind, TransportError};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::OPERATION;
+use crate::counters::{Counters, count};
+use crate::error::lost;
+use crate::live::{Place, Spot};
+use crate::session::Session;
+
+/// The queue of a session's answers, from the first question on.
+#[derive(Debug, Default)]
+pub(super) struct Answers(tokio::sync::Mutex<Option<Arc<Replies>>>);
+
+impl Answers {
+    /// The queue, which is read from now on.
+    pub(super) async fn open(
+        &self,
+        session: &Arc<Session>,
+        counters: &Counters,
+        due: Instant,
+    ) -> Result<Arc<Replies>, TransportError> {
+        let mut known = self.0.lock().await;
+        if let Some(replies) = known.as_ref().filter(|replies| !replies.is_over()) {
+            return Ok(Arc::clone(replies));
+        }
+        let spot = Place::of_answers().take(Arc::clone(session), due).await?;
+        let replies = Arc::new(Replies {
+            address: spot.queue.clone(),
+            waiting: Mutex::default(),
+            counters: counters.clone(),
+        });
+        *known = Some(Arc::clone(&replies));
+        tokio::spawn(read(spot, Arc::clone(&replies)));
+        Ok(replies)
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Replies {
+    address: ShortString,
+    waiting: Mutex<Waiting>,
+    counters: Counters,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    questions: FxHashMap<u128, Question>,
+    over: Option<TransportError>,
+}
+
+#[derive(Debug)]
+struct Question {
+    responder: Responder,
+    sender: oneshot::Sender<Result<Delivery, TransportError>>,
+}
+
+/// One who waits for an answer. Dropped, it doesn't.
+pub(super) struct Expected<'a> {
+    replies: &'a Replies,
+    id: u128,
+    answer: oneshot::Receiver<Result<Delivery, TransportError>>,
+}
+
+impl Replies {
+    /// Where answers are to go.
+    pub(super) fn address(&self) -> &ShortString {
+        &self.address
+    }
+
+    /// Waits for an answer of `responder`, under an id that nobody can guess.
+    pub(super) fn expect(&self, responder: &Responder) -> Expected<'_> {
+        let (sender, answer) = oneshot::channel();
+        let id = rand::random();
+        let mut waiting = self.waiting.lock();
+        match &waiting.over {
+            Some(error) => {
+                let _ = sender.send(Err(error.clone()));
+            }
+            None => {
+                let question = Question { responder: responder.clone(), sender };
+                waiting.questions.insert(id, question);
+            }
+        }
+        Expected { replies: self, id, answer }
+    }
+
+    fn is_over(&self) -> bool {
+        self.waiting.lock().over.is_some()
+    }
+
+    /// Hands an answer to who waits for it. That of anybody but who was asked is none.
+    fn take(&self, delivery: Delivery) {
+        let properties = &delivery.properties;
+        let id = properties.correlation_id().as_ref().and_then(|id| read_id(id.as_str()));
+        let user = properties.user_id().as_ref();
+        let sender = user.and_then(|user| Principal::from_amqp_user(user.as_str()));
+        let mut waiting = self.waiting.lock();
+        let Some((id, question)) = id.and_then(|id| Some((id, waiting.questions.get(&id)?))) else {
+            drop(waiting);
+            return count(&self.counters.late);
+        };
+        if sender.and_then(|sender| sender.responder()).as_ref() != Some(&question.responder) {
+            drop(waiting);
+            tracing::warn!(user = user.map(ShortString::as_str), "an answer of a stranger");
+            return count(&self.counters.refused);
+        }
+        if let Some(question) = waiting.questions.remove(&id) {
+            drop(waiting);
+            // Whoever waited may be gone just now.
+            if question.sender.send(Ok(delivery)).is_err() {
+                count(&self.counters.late);
+            }
+        }
+    }
+
+    /// Nothing more comes here.
+    fn end(&self, error: &TransportError) {
+        let mut waiting = self.waiting.lock();
+        waiting.over = Some(error.clone());
+        for (_, question) in waiting.questions.drain() {
+            let _ = question.sender.send(Err(error.clone()));
+        }
+    }
+}
+
+impl Expected<'_> {
+    /// The id, as the answer must bring it.
+    pub(super) fn id(&self) -> ShortString {
+        ShortString::from(format!("{:032x}", self.id))
+    }
+
+    /// The answer.
+    pub(super) async fn answer(mut self) -> Result<Delivery, TransportError> {
+        match (&mut self.answer).await {
+            Ok(answer) => answer,
+            Err(_) => Err(crate::link::runtime_ended(OPERATION)),
+        }
+    }
+}
+
+impl Drop for Expected<'_> {
+    fn drop(&mut self) {
+        self.replies.waiting.lock().questions.remove(&self.id);
+    }
+}
+
+/// An id as [`Expected::id`] writes it.
+pub(super) fn read_id(text: &str) -> Option<u128> {
+    let hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hex.then(|| u128::from_str_radix(text, 16).ok())?
+}
+
+/// Reads the queue until the session or the queue is gone.
+async fn read(mut spot: Spot, replies: Arc<Replies>) {
+    let session = Arc::clone(&spot.session);
+    let mut over = std::pin::pin!(session.over());
+    let error = loop {
+        tokio::select! {
+            biased;
+            next = spot.consumer.next() => match next {
+                Some(Ok(delivery)) => replies.take(delivery),
+                _ if session.stands() => {
+                    tracing::warn!(queue = %spot.queue, "the queue of the answers is gone");
+                    break TransportError::new(ErrorKind::Disconnected, OPERATION)
+                        .detail("the queue of the answers is gone");
+                }
+                _ => break lost(OPERATION, session.why()),
+            },
+            why = &mut over => break lost(OPERATION, why),
+        }
+    };
+    replies.end(&error);
+}

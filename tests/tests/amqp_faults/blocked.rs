@@ -1,0 +1,77 @@
+//! A broker that is out of memory takes no messages: publishers hear of it in their time, and nobody waits
+//! for ever.
+
+use std::time::{Duration, Instant};
+
+use mesh_core::port::{ErrorKind, PublishOptions};
+use mesh_testkit::fixtures::message;
+use mesh_testkit::servers::rabbit::RabbitServer;
+
+use crate::bed::{self, LONG, States};
+
+async fn set_alarm(server: &RabbitServer, on: bool) {
+    let bytes = if on { "1000" } else { "512000000" };
+    server.control(&["set_vm_memory_high_watermark", "absolute", bytes]).await.unwrap();
+}
+
+const TIME: Duration = Duration::from_millis(500);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocked_publisher_hears_why_in_its_time_and_goes_on_afterwards() {
+    let server = bed::broker(&["mail"]).await;
+    let mail = bed::dial(&server, "mail").await;
+    let states = States::of(&mail);
+    let streams = mail.streams().unwrap();
+    streams.append(bed::event("before"), bed::appending("before", LONG)).await.unwrap();
+
+    set_alarm(&server, true).await;
+    // The broker says so when something is published.
+    let said = bed::until_async("word of the alarm", async || {
+        let error = streams.append(bed::event("no"), bed::appending("no", TIME)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        error.to_string().contains("takes no messages for now").then(|| error.to_string())
+    })
+    .await;
+    println!("{said}");
+    assert!(said.contains("low on memory"), "{said}");
+    let began = Instant::now();
+    let options = PublishOptions { timeout: TIME, ..PublishOptions::default() };
+    let publishing = mail.transport().publish(message("acme.orders", ""), options);
+    assert_eq!(publishing.await.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert!(began.elapsed() < TIME + Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(!states.was_lost(), "reading goes on");
+
+    let appending = streams.append(bed::event("after"), bed::appending("after", LONG));
+    let clearing = set_alarm(&server, false);
+    let (appended, ()) = tokio::join!(appending, clearing);
+    appended.unwrap();
+    let there = bed::taken(server.management()).await;
+    let first = there.first().map(String::as_str);
+    assert_eq!((first, there.last().map(String::as_str)), (Some("before"), Some("after")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocked_connection_closes_in_its_time_and_names_what_was_lost() {
+    let server = bed::broker(&["mail"]).await;
+    let mail = bed::dial(&server, "mail").await;
+    let streams = mail.streams().unwrap();
+    set_alarm(&server, true).await;
+    let under_way = {
+        let mail = mail.clone();
+        tokio::spawn(async move {
+            let streams = mail.streams().unwrap();
+            streams.append(bed::event("x"), bed::appending("x", LONG)).await
+        })
+    };
+    bed::until_async("word of the alarm", async || {
+        let no = streams.append(bed::event("no"), bed::appending("no", TIME)).await;
+        no.unwrap_err().to_string().contains("takes no messages for now").then_some(())
+    })
+    .await;
+    let began = Instant::now();
+    let report = mail.transport().close(Duration::from_secs(2)).await;
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert_eq!((report.finished, report.lost), (0, 1), "{report:?}");
+    let error = under_way.await.unwrap().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Closed | ErrorKind::Disconnected), "{error}");
+}
