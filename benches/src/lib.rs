@@ -12,6 +12,7 @@
 //! ```
 #![allow(clippy::unwrap_used, reason = "a benchmark may fail loudly")]
 
+pub mod amqp;
 pub mod nats;
 pub mod race;
 

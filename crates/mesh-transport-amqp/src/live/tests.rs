@@ -210,6 +210,19 @@ async fn a_refused_subscription_leaves_no_queue_and_others_go_on() {
     assert_eq!(heard(&mut healthy).await.payload(), "healthy");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flush_hears_whatever_was_confirmed_to_anybody() {
+    let bed = bed().await;
+    let (mail, beside) = (bed.connect("n1.mail").await, bed.connect("n1.mail").await);
+    let mut subscription = subscribed(&mail, "test.a").await;
+    for round in 0..300 {
+        publish(&beside, "test.a", "1").await;
+        come(mail.transport().flush(std::time::Duration::from_secs(30))).await.unwrap();
+        let there = futures_util::FutureExt::now_or_never(subscription.next());
+        assert!(matches!(there, Some(Some(Ok(_)))), "in round {round}: {there:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_flush_hears_all_of_a_long_queue() {
     let bed = bed().await;
