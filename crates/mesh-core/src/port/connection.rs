@@ -67,8 +67,8 @@ impl Connection {
         &self.principal
     }
 
-    /// What the broker said that it is when it was first reached, for people to read: a claim, and
-    /// nothing where the broker is in the process.
+    /// What the broker said that it is when it was first reached, for people to read: a claim. Nothing
+    /// where the broker is in the process, or where the client library does not tell, as on RabbitMQ.
     #[must_use]
     pub fn broker(&self) -> Option<&str> {
         self.broker.as_deref()

@@ -172,8 +172,9 @@ impl Definitions {
         all
     }
 
-    /// As a file.
-    pub(super) fn to_json(&self) -> Value {
+    /// As a file, which a broker imports. Of passwords it has the salted hashes alone.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         json!(self.sections)
     }
 
