@@ -2,8 +2,8 @@
 //!
 //! `ask` compares the asker alone: all ask the same responder, who is written by hand with the client
 //! library and publishes to whatever reply address it is shown. `ask and answer` compares both ends: ours
-//! checks that the address is one it may answer to, and its answers return when the server has handled
-//! them, for which it asks the server each time.
+//! checks that the address is one it may answer to, remembers each answer until the server has handled it,
+//! and asks the server about 40 of them at a time.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark may fail loudly")]
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
@@ -101,15 +101,12 @@ async fn ask(requests: Arc<dyn Requests>, subject: Subject, payload: Bytes) {
 async fn serve(connection: Connection) {
     let filter = Filter::new(SUBJECT).unwrap();
     let requests = connection.requests().unwrap();
-    let calls = requests.serve(filter, ServeOptions::default()).await.unwrap();
-    calls
-        .for_each_concurrent(64, |call| async {
-            // The server ends before this does.
-            let Ok(call) = call else { return };
-            let payload = call.message().payload().clone();
-            call.answer(Headers::default(), payload).await.unwrap();
-        })
-        .await;
+    let mut calls = requests.serve(filter, ServeOptions::default()).await.unwrap();
+    // The server ends before this does.
+    while let Some(Ok(call)) = calls.next().await {
+        let payload = call.message().payload().clone();
+        call.answer(Headers::default(), payload).await.unwrap();
+    }
 }
 
 async fn ask_by_hand(client: async_nats::Client, payload: Bytes) {

@@ -53,6 +53,7 @@ impl Ground {
             .with(format!("accounts {{ MESH {{ jetstream: enabled, {users} }} }}"))
             .with(format!("no_auth_user: {USER}"));
         let server = runtime.block_on(NatsServer::launch(config)).unwrap();
+        crate::race::beside(server.pid().unwrap_or_default());
         let controller = runtime.block_on(async { jetstream::new(client(&server).await) });
         Self { runtime, server, controller, payload: Bytes::from(vec![b'x'; 1024]) }
     }

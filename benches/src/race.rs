@@ -1,12 +1,21 @@
-//! Work over a network, run in turn by several contestants: how fast, and at what price in CPU time
-//! of this process. A server that runs beside it is not counted.
+//! Work over a network, run in turn by several contestants: how fast, at what price in CPU time of this
+//! process, and at what price in that of the server beside it.
 
-use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::median;
+
+/// The server's process; 0 for none.
+static BESIDE: AtomicU32 = AtomicU32::new(0);
+
+/// Measures the CPU time of this process from now on, too: the server's.
+pub fn beside(pid: u32) {
+    BESIDE.store(pid, Ordering::Relaxed);
+}
 
 /// Measures one lap, from [`start`](Self::start) to [`stop`](Self::stop). What a contestant prepares
 /// before and clears away after is not in it.
@@ -14,6 +23,7 @@ use crate::median;
 pub struct Stopwatch {
     began: Instant,
     cpu: Duration,
+    server: Duration,
 }
 
 /// What one contestant took once.
@@ -23,6 +33,8 @@ pub struct Lap {
     pub wall: Duration,
     /// Of this process, all threads together.
     pub cpu: Duration,
+    /// Of the server's, where the system tells.
+    pub server: Duration,
     /// How long each item took, where that is of interest.
     pub latencies: Vec<Duration>,
 }
@@ -31,15 +43,28 @@ impl Stopwatch {
     /// Begins a lap.
     #[must_use]
     pub fn start() -> Self {
-        Self { cpu: cpu(), began: Instant::now() }
+        Self { server: server_cpu(), cpu: cpu(), began: Instant::now() }
     }
 
     /// Ends it.
     #[must_use]
     pub fn stop(self) -> Lap {
         let wall = self.began.elapsed();
-        Lap { wall, cpu: cpu().saturating_sub(self.cpu), latencies: Vec::new() }
+        let cpu = cpu().saturating_sub(self.cpu);
+        let server = server_cpu().saturating_sub(self.server);
+        Lap { wall, cpu, server, latencies: Vec::new() }
     }
+}
+
+/// What the server's threads have taken, as Linux tells it. One that has ended is not counted any more.
+fn server_cpu() -> Duration {
+    let pid = BESIDE.load(Ordering::Relaxed);
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let spent = threads.filter_map(|thread| {
+        let told = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        told.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(spent.sum())
 }
 
 fn cpu() -> Duration {
@@ -129,6 +154,7 @@ impl Race {
         let items = f64::from(self.items);
         let rate = |lap: &Lap| items / lap.wall.as_secs_f64();
         let cpu = |lap: &Lap| lap.cpu.as_secs_f64() * 1e5 / items;
+        let server = |lap: &Lap| lap.server.as_secs_f64() * 1e5 / items;
         let compare = |figure: &dyn Fn(&Lap) -> f64| Figure::of(ours, theirs, figure);
         let timed = ours.iter().any(|lap| !lap.latencies.is_empty());
         Standing {
@@ -136,6 +162,7 @@ impl Race {
             rival,
             rate: compare(&rate),
             cpu: compare(&cpu),
+            server: compare(&server),
             latency: timed
                 .then(|| [compare(&|lap| lap.quantile(0.5)), compare(&|lap| lap.quantile(0.99))]),
         }
@@ -182,13 +209,15 @@ pub struct Standing {
     pub rate: Figure,
     /// Seconds of CPU time for 100,000 items: below 1 we are cheaper.
     pub cpu: Figure,
+    /// The same of the server.
+    pub server: Figure,
     /// Half of the items, and 99 of 100, took at most so many microseconds.
     pub latency: Option<[Figure; 2]>,
 }
 
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, rival, rate, cpu, latency } = self;
+        let Self { name, rival, rate, cpu, server, latency } = self;
         write!(f, "{name:<26} {rival:<16}")?;
         let mut show = |title: &str, unit: f64, figure: &Figure| {
             let Figure { ours, theirs, ratio, middle } = figure;
@@ -198,6 +227,7 @@ impl fmt::Display for Standing {
         };
         show("k/s", 1e-3, rate)?;
         show("CPU s/10^5", 1.0, cpu)?;
+        show("server", 1.0, server)?;
         if let Some([half, most]) = latency {
             show("p50 us", 1.0, half)?;
             show("p99 us", 1.0, most)?;

@@ -53,6 +53,7 @@ pub(crate) struct Inner {
     pub(crate) serving: Mutex<BTreeMap<ToolName, Option<Line>>>,
     /// Calls whose time was over before a handler could run.
     pub(crate) expired: Arc<AtomicU64>,
+    pub(crate) lost_answers: Arc<AtomicU64>,
     pub(crate) life: Mutex<Life>,
 }
 
@@ -207,6 +208,7 @@ impl BrokerBuilder {
             consuming: tokio::sync::OnceCell::new(),
             serving: Mutex::default(),
             expired: Arc::default(),
+            lost_answers: Arc::default(),
             life: Mutex::new(Life::Open(Vec::new())),
         })))
     }

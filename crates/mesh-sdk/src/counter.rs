@@ -6,12 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _};
 use mesh_core::event::{self, EventId};
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Headers, names};
-use mesh_core::port::{Call, Clock, Operation, Reason};
+use mesh_core::port::{
+    Call, Calls, Clock, Incoming, Operation, Reason, ReceiveError, TransportError,
+};
+use mesh_core::subject::Subject;
 use mesh_core::tool::{ToolFailure, codes};
 
 use crate::causation::caused_by;
@@ -31,6 +34,8 @@ pub(crate) struct Counter {
     pub(crate) most: usize,
     /// Calls whose time was over before the handler could run.
     pub(crate) expired: Arc<AtomicU64>,
+    /// Answers that did not reach their callers.
+    pub(crate) lost: Arc<AtomicU64>,
 }
 
 impl Counter {
@@ -70,8 +75,22 @@ impl Counter {
         let subject = call.message().subject().clone();
         let answering = call.answer(headers, payload);
         if let Err(error) = within(&*self.clock, PATIENCE, Operation::Answer, answering).await {
-            tracing::warn!(tool = %subject, %error, "an answer did not reach its caller");
+            note_lost(&self.lost, &subject, &error);
         }
+    }
+
+    /// The calls without word of answers that were lost after they had been sent, which is taken in here.
+    pub(crate) fn heed(calls: Calls, lost: Arc<AtomicU64>) -> Calls {
+        Incoming::new(calls.filter_map(move |arrival| {
+            let arrival = match arrival {
+                Err(ReceiveError::AnswerLost { subject, error }) => {
+                    note_lost(&lost, &subject, &error);
+                    None
+                }
+                arrival => Some(arrival),
+            };
+            std::future::ready(arrival)
+        }))
     }
 
     async fn run(&self, call: &Call, taken: Duration) -> Result<JsonText, ToolFailure> {
@@ -112,4 +131,9 @@ impl Counter {
         }
         Ok(Some(left))
     }
+}
+
+fn note_lost(lost: &AtomicU64, tool: &Subject, error: &TransportError) {
+    lost.fetch_add(1, Ordering::Relaxed);
+    tracing::warn!(%tool, %error, "an answer did not reach its caller");
 }

@@ -24,6 +24,9 @@ pub struct Health {
     /// Calls whose time was over before a handler could run, since the broker was built. Where this
     /// grows, more is asked than its handlers can answer.
     pub expired_calls: u64,
+    /// Answers of handlers that did not reach their callers, as far as the transport tells, since the
+    /// broker was built: the right to answer was missing, or the connection.
+    pub lost_answers: u64,
     /// Events that are held here because no handler is registered for them. Where it stays above none
     /// the manifest consumes more than is subscribed to; the log names the events.
     pub unhandled_events: usize,
@@ -72,6 +75,7 @@ impl Broker {
             tools,
             draining: matches!(*inner.life.lock(), Life::Draining),
             expired_calls: inner.expired.load(Ordering::Relaxed),
+            lost_answers: inner.lost_answers.load(Ordering::Relaxed),
             unhandled_events,
         }
     }

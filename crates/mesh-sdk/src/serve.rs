@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
@@ -29,7 +30,9 @@ impl Broker {
     /// JSON or too large is answered as a failure, so the caller always hears something. A call
     /// without a proper reply address never reaches the handler, and neither does one whose time was
     /// over before a handler was free: that is answered as timed out, and counted in
-    /// [`Health::expired_calls`](crate::Health::expired_calls). The manifest's `input`, `output` and
+    /// [`Health::expired_calls`](crate::Health::expired_calls). An answer that did not reach its caller,
+    /// because the broker refused it, is logged and counted in
+    /// [`Health::lost_answers`](crate::Health::lost_answers). The manifest's `input`, `output` and
     /// `timeout` are not enforced: the handler checks what it is given.
     ///
     /// The tool is served until the broker is closed or its last clone is dropped. Where that is
@@ -67,7 +70,9 @@ impl Broker {
     {
         let connection = &self.0.connection;
         let clock = connection.clock();
-        let (name, open) = (subject.to_string(), opener(connection.clone(), subject));
+        let lost = Arc::clone(&self.0.lost_answers);
+        let name = subject.to_string();
+        let open = opener(connection.clone(), subject, Arc::clone(&lost));
         let source = Source::open(name, Operation::Serve, open).await?;
         let handler: Arc<Handler> = Arc::new(move |call| {
             let work = handler(call);
@@ -83,6 +88,7 @@ impl Broker {
             clock: Arc::clone(clock),
             most: connection.transport().capabilities().limits().max_payload,
             expired: Arc::clone(&self.0.expired),
+            lost,
         });
         let handlers = self.0.settings.concurrency;
         let room = Room { handlers, retries: 0, unhandled: 0, holds: false };
@@ -96,15 +102,17 @@ impl Broker {
     }
 }
 
-fn opener(connection: Connection, subject: Subject) -> Opener<Call> {
+fn opener(connection: Connection, subject: Subject, lost: Arc<AtomicU64>) -> Opener<Call> {
     let filter = Filter::from(subject);
     Box::new(move || {
         let (connection, filter) = (connection.clone(), filter.clone());
+        let lost = Arc::clone(&lost);
         async move {
             let options = ServeOptions::default();
             let span = options.timeout;
             let serving = connection.requests()?.serve(filter, options);
-            within(&**connection.clock(), span, Operation::Serve, serving).await
+            let calls = within(&**connection.clock(), span, Operation::Serve, serving).await?;
+            Ok(Counter::heed(calls, lost))
         }
         .boxed()
     })

@@ -151,6 +151,7 @@ impl Broker {
             subscriptions: self.hub.listeners(),
             pending_requests: self.pending.len(),
             late_answers: self.pending.late(),
+            lost_answers: self.pending.lost(),
             timers: self.timer.len(),
         }
     }

@@ -14,6 +14,7 @@ use crate::link::LinkId;
 pub(crate) struct Pending {
     waiting: DashMap<Subject, Waiting>,
     late: AtomicU64,
+    lost: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -70,12 +71,21 @@ impl Pending {
         self.late.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Notes an answer that did not reach its caller.
+    pub(crate) fn note_lost(&self) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
 
     pub(crate) fn late(&self) -> u64 {
         self.late.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 }
 

@@ -10,6 +10,8 @@ pub struct Statistics {
     pub pending_requests: usize,
     /// Answers that came when nobody waited for them any more, since the broker began.
     pub late_answers: u64,
+    /// Answers that were denied when they were on their way, since the broker began.
+    pub lost_answers: u64,
     /// Points in time that the broker waits for.
     pub timers: usize,
 }

@@ -1,11 +1,13 @@
 //! What was accepted to be brought to the server, for the report of `close`.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mesh_core::port::{ErrorKind, TransportError};
 use tokio::sync::Notify;
 
-/// Counts live publishes and appends.
+/// Counts live publishes, appends and answers.
 #[derive(Debug, Default)]
 pub(crate) struct Accepted {
     under_way: AtomicU64,
@@ -25,13 +27,19 @@ pub(crate) struct Tally {
 }
 
 /// One that is under way.
-pub(crate) struct UnderWay<'a>(&'a Accepted);
+pub(crate) struct UnderWay<A: Deref<Target = Accepted>>(A);
 
 impl Accepted {
     /// One more is under way.
-    pub(crate) fn begin(&self) -> UnderWay<'_> {
+    pub(crate) fn begin(&self) -> UnderWay<&Self> {
         self.under_way.fetch_add(1, Relaxed);
         UnderWay(self)
+    }
+
+    /// One more is under way, and nobody waits for it.
+    pub(crate) fn begin_unwatched(self: &Arc<Self>) -> UnderWay<Arc<Self>> {
+        self.under_way.fetch_add(1, Relaxed);
+        UnderWay(Arc::clone(self))
     }
 
     /// Whether none is under way.
@@ -73,7 +81,7 @@ impl Tally {
     }
 }
 
-impl UnderWay<'_> {
+impl<A: Deref<Target = Accepted>> UnderWay<A> {
     /// Notes how it ended. Dropped without, nobody waits for it any more.
     pub(crate) fn end<T>(self, result: Result<T, TransportError>) -> Result<T, TransportError> {
         use ErrorKind::{Closed, Disconnected, TimedOut};
@@ -89,7 +97,7 @@ impl UnderWay<'_> {
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl<A: Deref<Target = Accepted>> Drop for UnderWay<A> {
     fn drop(&mut self) {
         if self.0.under_way.fetch_sub(1, Relaxed) == 1 {
             self.0.idle.notify_waiters();

@@ -13,6 +13,8 @@ pub(crate) struct Counters {
     pub(crate) unattributed: Arc<AtomicU64>,
     /// Appends that were sent again, because no confirmation came.
     pub(crate) resent: Arc<AtomicU64>,
+    /// Answers that the server refused when they were on their way.
+    pub(crate) refused_answers: Arc<AtomicU64>,
 }
 
 /// One more.

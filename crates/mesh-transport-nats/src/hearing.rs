@@ -155,6 +155,10 @@ impl Hearing {
         if let Some(number) = self.mark(&denial) {
             return self.pending.mark_probed(number);
         }
+        if let Some(answer) = self.pending.refused_answer(&denial) {
+            count(&self.counters.refused_answers);
+            return answer.refused(words);
+        }
         let revoked = match &denial {
             // Without the right to its own inbox a probe is refused before it is read.
             Denial::Subscription { subject, .. } if *subject == self.probe.as_str() => {

@@ -4,6 +4,7 @@ mod absence;
 mod accepted;
 mod address;
 mod administration;
+mod answer;
 mod api;
 mod api_error;
 mod append;

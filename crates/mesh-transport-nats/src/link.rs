@@ -55,7 +55,7 @@ pub(crate) struct Link {
     pub(crate) capabilities: Capabilities,
     pub(crate) counters: Counters,
     pub(crate) window: Arc<Semaphore>,
-    pub(crate) accepted: Accepted,
+    pub(crate) accepted: Arc<Accepted>,
     pub(crate) phase: watch::Sender<Phase>,
     pub(crate) states: watch::Sender<ConnectionState>,
     pub(crate) stage: watch::Sender<Stage>,
@@ -81,7 +81,7 @@ impl Link {
             inbox: Inbox::of(&principal),
             principal,
             window: Arc::new(Semaphore::new(options.append_window.get())),
-            accepted: Accepted::default(),
+            accepted: Arc::default(),
             options,
             clock: Arc::new(SystemClock::new()),
             capabilities,
@@ -232,10 +232,11 @@ impl Link {
 }
 
 /// With what is counted: operations that wait, those that are not proven, subscriptions, those of durable
-/// readers, answers that came too late, refusals that belong to no operation, appends that were sent again.
+/// readers, answers that came too late, refusals that belong to no operation, appends that were sent again,
+/// answers of ours that were refused.
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counters { late, unattributed, resent } = &self.counters;
+        let Counters { late, unattributed, resent, refused_answers } = &self.counters;
         let session = self.session_now();
         let (waiting, unproven) =
             session.map_or((0, 0), |session| (session.pending.len(), session.pending.unproven()));
@@ -248,6 +249,7 @@ impl fmt::Debug for Link {
             .field("late", late)
             .field("unattributed", unattributed)
             .field("resent", resent)
+            .field("refused_answers", refused_answers)
             .field("phase", &*self.phase.borrow())
             .finish_non_exhaustive()
     }

@@ -56,7 +56,7 @@ impl<T> Stream for Arrivals<T> {
 pub(crate) async fn listen<T: Send + 'static>(
     owner: &Arc<Owner>,
     place: Place,
-    buffer: usize,
+    queue: Arc<Queue<T>>,
     due: Instant,
     admit: Admit<T>,
 ) -> Result<Arrivals<T>, TransportError> {
@@ -66,7 +66,6 @@ pub(crate) async fn listen<T: Send + 'static>(
     let spot = Spot::take(session, &place, due).await?;
     let id = link.next_id();
     link.placed(id, &spot.session);
-    let queue = Arc::new(Queue::new(buffer));
     let (reader, gone) = watch::channel(());
     let task = Pump {
         link: Arc::clone(link),

@@ -24,8 +24,11 @@ use tokio::time::Instant;
 use crate::address::{self, Branch};
 use crate::events::Denial;
 
+mod answers;
 mod probes;
 
+use answers::Answers;
+pub(crate) use answers::{OnItsWay, Waits};
 use probes::{Probes, Proof};
 
 /// Identifies an operation: the random part of its reply address, where it has one.
@@ -105,15 +108,16 @@ struct State {
     sent: u64,
     probes: Probes,
     waiting: VecDeque<Waiting>,
+    answers: Answers,
     /// Subjects that were answered in this session: nothing is to be learnt from a probe.
     known: HashMap<Box<str>, Subject>,
     ended: Option<TransportError>,
 }
 
 impl State {
-    /// Whether somebody waits whom no probe covers.
+    /// Whether somebody waits whom no probe covers, or many answers do.
     fn is_left(&self) -> bool {
-        !self.waiting.is_empty() && self.probes.is_wanting()
+        (!self.waiting.is_empty() || self.answers.are_many()) && self.probes.is_wanting()
     }
 }
 
@@ -207,10 +211,11 @@ impl Pending {
         Probe { pending: self, number, marked, handed_over: false }
     }
 
-    /// Whether somebody waits whom no probe covers.
-    pub(crate) fn needs_probe(&self) -> bool {
+    /// Whether somebody waits whom no probe covers; `all`: or anything.
+    pub(crate) fn needs_probe(&self, all: bool) -> bool {
         let state = self.state.lock();
-        state.ended.is_none() && state.is_left()
+        let unproven = || !state.answers.is_empty() && state.probes.is_wanting();
+        state.ended.is_none() && (state.is_left() || all && unproven())
     }
 
     /// Since when the oldest unanswered probe is on its way.
@@ -294,6 +299,7 @@ impl Pending {
             };
             let _ = entry.sender.send(outcome);
         }
+        state.answers.proven(covers);
         self.want(&state);
     }
 
@@ -310,6 +316,7 @@ impl Pending {
         state.ended.get_or_insert_with(|| error.clone());
         state.waiting.clear();
         state.probes.clear();
+        state.answers.lost(error);
         for (_, entry) in state.entries.drain() {
             let _ = entry.sender.send(Outcome::Lost(error.clone()));
         }
@@ -320,9 +327,10 @@ impl Pending {
         self.state.lock().entries.len()
     }
 
-    /// How many operations are not proven to be handled, whether somebody still waits or not.
+    /// How many operations and answers are not proven to be handled, whether somebody still waits or not.
     pub(crate) fn unproven(&self) -> usize {
-        self.state.lock().waiting.len()
+        let state = self.state.lock();
+        state.waiting.len() + state.answers.len()
     }
 }
 

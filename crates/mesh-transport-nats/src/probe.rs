@@ -38,16 +38,18 @@ impl Prober {
         Ok(())
     }
 
-    /// Sends one whenever somebody came to wait while another was on its way, until the session is
-    /// lost.
+    /// Sends one whenever somebody came to wait while another was on its way, and now and then for
+    /// answers, for which nobody waits, until the session is lost.
     pub(crate) async fn run(self) {
         let mut look = interval(self.patience / 4);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let pending = &self.hearing.pending;
         loop {
+            let mut all = false;
             tokio::select! {
                 () = pending.wanted.notified() => {}
                 now = look.tick() => {
+                    all = true;
                     if self.is_overdue(now) {
                         let why = format!("no word from the server in {:?}", self.patience);
                         tracing::warn!("{why}; reconnecting");
@@ -56,7 +58,7 @@ impl Prober {
                 }
                 () = self.hearing.lost() => return,
             }
-            if pending.needs_probe() && self.probe().await.is_err() {
+            if pending.needs_probe(all) && self.probe().await.is_err() {
                 return self.hearing.end();
             }
         }

@@ -18,20 +18,15 @@ use crate::session::{Op, denied, disconnected};
 /// Publishes `message` and returns when the server has handled it.
 pub(crate) async fn live(
     link: &Arc<Link>,
-    operation: Operation,
     message: Message,
     due: Instant,
 ) -> Result<(), TransportError> {
     let under_way = link.accepted.begin();
-    under_way.end(proven(link, operation, message, due).await)
+    under_way.end(proven(link, message, due).await)
 }
 
-async fn proven(
-    link: &Arc<Link>,
-    operation: Operation,
-    message: Message,
-    due: Instant,
-) -> Result<(), TransportError> {
+async fn proven(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
+    let operation = Operation::Publish;
     let session = link.session(operation, due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let reply = message.reply().map(|reply| async_nats::Subject::from(reply.as_str()));

@@ -12,7 +12,7 @@ use mesh_core::identity::Responder;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
@@ -22,7 +22,7 @@ use crate::dial::{self, Lost, ServerFacts};
 use crate::error;
 use crate::hearing::Hearing;
 use crate::outlet::Outlet;
-use crate::pending::{Key, Kind, Outcome, Pending, Reply};
+use crate::pending::{Key, Kind, OnItsWay, Outcome, Pending, Reply, Waits};
 use crate::probe::Prober;
 use crate::{NatsOptions, Target};
 
@@ -53,8 +53,8 @@ pub(crate) struct Session {
 }
 
 /// What handing something to the client came to: it has it, or will when this is over.
-pub(crate) type Handed<'a> =
-    Result<Option<BoxFuture<'a, Result<(), TransportError>>>, TransportError>;
+pub(crate) type Handed<'a> = Result<Option<Handing<'a>>, TransportError>;
+pub(crate) type Handing<'a> = BoxFuture<'a, Result<(), TransportError>>;
 
 /// What is about to be sent.
 pub(crate) struct Op<'a> {
@@ -204,20 +204,14 @@ impl Session {
             }
             let Op { key, asks, .. } = op;
             let known = op.known && asks;
-            let permit = if known { None } else { self.permit(operation).await? };
+            let permit = if known { None } else { Some(self.permit(operation).await?) };
             let ticket = self.pending.enter(key, kind, subject.clone(), op.reply);
             let handed = match hand() {
                 Ok(Some(handing)) => handing.await,
                 Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
-            if let Err(error) = handed {
-                if error.kind() == ErrorKind::Disconnected {
-                    // The client knows before it says so.
-                    self.hearing.end();
-                }
-                return Err(error);
-            }
+            handed.inspect_err(|error| self.ends_with(error))?;
             if !known && self.pending.sent((!asks).then_some(key), permit) {
                 // Its future is large, and most operations wait for a probe that another has sent.
                 Box::pin(self.prober.probe()).await?;
@@ -244,15 +238,40 @@ impl Session {
         Ok(waiting.map(|waiting| Box::pin(waiting.map_err(failed)) as _))
     }
 
-    async fn permit(
+    /// Hands an answer to the client. A refusal of it is told later. Where the client has no room, the
+    /// answer is what hands it over, and what is to be told then.
+    pub(crate) fn answer<'a>(
+        &'a self,
+        answer: OnItsWay,
+        to: &'a str,
+        message: OutboundMessage,
+    ) -> Result<Option<(Handing<'a>, Waits<'a>)>, TransportError> {
+        let sending = || self.send(Operation::Answer, to, message);
+        self.pending.answering(answer, sending).inspect_err(|error| self.ends_with(error))
+    }
+
+    /// The client knows that a connection is lost before it says so.
+    fn ends_with(&self, error: &TransportError) {
+        if error.kind() == ErrorKind::Disconnected {
+            self.hearing.end();
+        }
+    }
+
+    /// A place among the operations whose refusals may be on their way, if there is one.
+    pub(crate) fn permit_now(&self) -> Option<OwnedSemaphorePermit> {
+        self.unproven.clone().try_acquire_owned().ok()
+    }
+
+    /// The same, when there is one.
+    pub(crate) async fn permit(
         &self,
         operation: Operation,
-    ) -> Result<Option<tokio::sync::OwnedSemaphorePermit>, TransportError> {
-        if let Ok(permit) = self.unproven.clone().try_acquire_owned() {
-            return Ok(Some(permit));
+    ) -> Result<OwnedSemaphorePermit, TransportError> {
+        if let Some(permit) = self.permit_now() {
+            return Ok(permit);
         }
         let permit = self.unproven.clone().acquire_owned().await;
-        permit.map(Some).map_err(|_| disconnected(operation))
+        permit.map_err(|_| disconnected(operation))
     }
 
     /// Subscribes, and returns when the server delivers.

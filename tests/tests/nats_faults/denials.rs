@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::{FutureExt, StreamExt};
 use mesh_core::identity::Responder;
 use mesh_core::port::{Connection, ErrorKind, PublishOptions, ReceiveError, TransportError};
 use mesh_testkit::fixtures::{filter, message, module, module_name};
@@ -95,6 +95,94 @@ async fn of_many_requests_each_denied_one_is_told() {
         let asked = message(&format!("mesh.tools.{subject}"), "");
         let asking = connection.requests().unwrap().request(responder, asked, TIME);
         async move { asking.await.map(drop) }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_answers_each_denied_one_is_told() {
+    let rights = poor("\"_INBOX.good.n1.mail.>\"", "\"mesh.tools.mail.send\"");
+    let server = NatsServer::launch(bed::config(&rights)).await.unwrap();
+    let mail = dial_poor(&server).await;
+    let serving = mail.requests().unwrap().serve(filter("mesh.tools.mail.send"), <_>::default());
+    let mut calls = serving.await.unwrap();
+    let crm = bed::dial(server.address(), module("n1", "crm")).await;
+    let address = |number: usize| {
+        let whose = if number.is_multiple_of(2) { "good" } else { "bad" };
+        format!("_INBOX.{whose}.n1.mail.{number:032x}")
+    };
+    let mut heard = {
+        let answers = filter("_INBOX.good.n1.mail.*");
+        let options = mesh_core::port::SubscribeOptions::default();
+        crm.transport().subscribe(answers, options).await.unwrap()
+    };
+    let began = Instant::now();
+    let asking = futures_util::stream::iter(0..CALLS).for_each_concurrent(AT_A_TIME, |number| {
+        let reply = mesh_testkit::fixtures::subject(&address(number));
+        let asked = message("mesh.tools.mail.send", "").with_reply(reply);
+        let sending = crm.transport().publish(asked, <_>::default());
+        async move { sending.await.unwrap() }
+    });
+    let answering = async {
+        let (mut answered, mut told) = (0, std::collections::BTreeSet::new());
+        while answered < CALLS {
+            match calls.next().await.unwrap() {
+                Ok(call) => {
+                    call.answer(<_>::default(), "".into()).await.unwrap();
+                    answered += 1;
+                }
+                Err(ReceiveError::AnswerLost { subject, error }) => {
+                    assert_eq!(subject.as_str(), "mesh.tools.mail.send");
+                    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+                    assert!(told.insert(error.subject().unwrap().to_owned()), "{error}, twice");
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+        mail.transport().flush(TIME).await.unwrap();
+        // After the flush they are all there.
+        while let Some(word) = calls.next().now_or_never() {
+            match word {
+                Some(Err(ReceiveError::AnswerLost { error, .. })) => {
+                    assert!(told.insert(error.subject().unwrap().to_owned()), "{error}, twice");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        told
+    };
+    let ((), told) = tokio::join!(asking, answering);
+    let denied: std::collections::BTreeSet<_> = (1..CALLS).step_by(2).map(address).collect();
+    assert!(told == denied, "{} of {} were told", told.len(), denied.len());
+    for _ in 0..CALLS / 2 {
+        heard.next().await.unwrap().unwrap();
+    }
+    assert_eq!(bed::figure(&mail, "refused_answers"), CALLS as u64 / 2);
+    assert_eq!(bed::figure(&mail, "unattributed"), 0);
+    assert_eq!(bed::figure(&mail, "unproven"), 0);
+    println!("answers: {CALLS}, half of them denied, all told in {:.1?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn answers_are_proven_after_a_while_without_a_flush() {
+    let server = NatsServer::launch(bed::config("")).await.unwrap();
+    let mail = bed::dial(server.address(), module("n1", "mail")).await;
+    let serving = mail.requests().unwrap().serve(filter("mesh.tools.mail.send"), <_>::default());
+    let mut calls = serving.await.unwrap();
+    let crm = bed::dial(server.address(), module("n1", "crm")).await;
+    for _ in 0..3 {
+        let responder = Responder::Module(module_name("mail"));
+        let asked = message("mesh.tools.mail.send", "");
+        let asking = crm.requests().unwrap().request(responder, asked, TIME);
+        let answering = async {
+            let call = calls.next().await.unwrap().unwrap();
+            call.answer(<_>::default(), "".into()).await.unwrap();
+        };
+        let (asked, ()) = tokio::join!(asking, answering);
+        asked.unwrap();
+    }
+    bed::until("proof of what was answered", || {
+        (bed::figure(&mail, "unproven") == 0).then_some(())
     })
     .await;
 }

@@ -69,6 +69,16 @@ pub enum ReceiveError {
         /// Why.
         reason: RefusalReason,
     },
+    /// An answer that [`Call::answer`](super::Call::answer) had sent did not reach its caller, who waits
+    /// in vain. Told to who reads the calls. More will come.
+    #[error("an answer to a call of {subject} did not reach its caller")]
+    AnswerLost {
+        /// What was asked: the subject of the call.
+        subject: Subject,
+        /// Why: `Denied`, about the reply address.
+        #[source]
+        error: TransportError,
+    },
     /// The subscription is over for this reason; nothing more will come.
     #[error("the subscription ended")]
     Ended(#[source] TransportError),

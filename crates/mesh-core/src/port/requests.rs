@@ -53,6 +53,9 @@ pub trait Requests: Send + Sync + fmt::Debug {
     ///   nothing; never what a header or the reply address claims.
     /// - `serve_says_when_a_call_arrived`: `Call::arrived`, before the call waited for its reader.
     /// - `serve_answer_over_the_limit_is_too_large`: told to who answers.
+    /// - `serve_tells_of_an_answer_that_is_denied`: by `answer` itself, or, where that has returned, as
+    ///   `AnswerLost` to who reads the calls, once a flush has returned at the latest; other answers
+    ///   reach their callers. \[`Permissions`]
     /// - `serve_to_a_denied_subject_is_denied`. \[`Permissions`]
     /// - `serve_ends_when_dropped`: afterwards requests find nobody.
     /// - `serve_given_up_midway_leaves_nobody`: dropped before it has returned, requests find nobody
@@ -72,7 +75,9 @@ pub struct Call {
 /// For adapters: where the answer of a [`Call`] goes.
 #[async_trait]
 pub trait Answer: Send + Sync {
-    /// Sends it; returns when the broker has it.
+    /// Sends it; returns when it is on its way, before anything this connection sends later. What the
+    /// broker says of it after that is told to who reads the calls, as
+    /// [`AnswerLost`](super::ReceiveError::AnswerLost).
     async fn send(self: Box<Self>, headers: Headers, payload: Bytes) -> Result<(), TransportError>;
 }
 
@@ -110,10 +115,16 @@ impl Call {
         self.arrived
     }
 
-    /// Answers. A call that is dropped instead leaves its caller to time out.
+    /// Answers. Returns when the answer is on its way, before anything this connection sends later: a
+    /// flush proves that the broker has it, and so does `close`. A refusal that comes after this has
+    /// returned is told to who reads the calls, as [`AnswerLost`](super::ReceiveError::AnswerLost); what
+    /// was on its way when the connection was lost is covered by
+    /// [`Interrupted`](super::ReceiveError::Interrupted). A call that is dropped instead leaves its
+    /// caller to time out.
     ///
     /// # Errors
-    /// `TooLarge`, `Denied`, `Disconnected`: the caller then hears nothing.
+    /// `TooLarge`, `Invalid`, `Closed`, `Disconnected`, and `Denied` where that is known at once: the
+    /// caller then hears nothing.
     pub async fn answer(self, headers: Headers, payload: Bytes) -> Result<(), TransportError> {
         self.answer.send(headers, payload).await
     }

@@ -108,6 +108,8 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// what is unsettled, and says what became of it all, within `timeout`.
     ///
     /// - `close_delivers_what_was_accepted`: messages whose `publish` returned are heard by others.
+    /// - `close_delivers_what_was_answered`: an answer whose `answer` returned reaches its caller.
+    ///   \[`Requests`]
     /// - `close_ends_its_subscriptions`: after what had already arrived, they end with `None`.
     /// - `close_leaves_nobody`: once it has returned, nobody receives where it listened.
     ///   \[`ReceiverCheck`]

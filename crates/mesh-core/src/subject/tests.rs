@@ -125,6 +125,21 @@ mod properties {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
+        fn the_short_way_of_checking_says_what_the_long_one_says(
+            parts in prop::collection::vec(
+                prop::sample::select(&[".", "a", "b", "*", ">", " ", "\t", "\u{7f}", "é", "\u{a0}", "~"]),
+                0..9,
+            ),
+            length in prop::sample::select(&[0_usize, 0, 0, 0, 250, 251, 252, 255, 256]),
+        ) {
+            let text = format!("{}{}", "x".repeat(length), parts.concat());
+            let sound = check_tokens(&text, |_, _| Ok(())).is_ok();
+            let is_wild = |token: &str| matches!(token, "*" | ">");
+            let plain = sound && !text.split('.').any(is_wild);
+            prop_assert_eq!(Subject::new(text.as_str()).is_ok(), plain, "{:?}", text);
+        }
+
+        #[test]
         fn matching_agrees_with_a_naive_matcher(
             filter in any_filter(),
             subject in text(&["a", "b", "a*", ">b", "c"]),

@@ -1,5 +1,6 @@
 use mesh_core::port::PublishOptions;
 use mesh_core::tool::{ToolFailure, codes};
+use mesh_testkit::fixtures::permissions;
 use serde_json::{Value, json};
 
 use super::*;
@@ -85,6 +86,30 @@ async fn denied_unavailable_timed_out_and_too_large_are_four_errors() {
     bed.clock.advance(SECOND).await;
     let late = asking.await.unwrap();
     assert!(matches!(late, Err(RequestError::TimedOut(_))), "{late:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_the_broker_refuses_is_counted_and_the_tool_is_served_on() {
+    let bed = Bed::new().await;
+    let mute = permissions(&module("n1", "mail"), &[], &["mesh.tools.mail.send"]);
+    let mail = bed.connect(module("n1", "mail"), mute).build().unwrap();
+    mail.handle("send", |_| async { Ok::<_, ToolFailure>(1) }).await.unwrap();
+    let audit = bed.audit().build().unwrap();
+    for lost in 1..=2 {
+        let audit = audit.clone();
+        let asking = tokio::spawn(async move { ask(&audit, "it").await });
+        let counted = async {
+            while mail.health().lost_answers < lost {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(SECOND * 30, counted).await.unwrap();
+        assert!(mail.health().is_well());
+        bed.clock.advance(SECOND * 30).await;
+        let asked = asking.await.unwrap();
+        assert!(matches!(asked, Err(RequestError::TimedOut(_))), "{asked:?}");
+    }
+    assert_eq!(bed.broker.statistics().lost_answers, 2);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 use mesh_core::port::{Capability, CloseReport, Connection, ErrorKind, Reason};
 
 use super::desk::{Desk, events_of};
+use super::request::{Counter, call, echo};
 use crate::fixtures::message;
 use crate::suite::scene::{closed, refused, text};
 use crate::suite::{Case, Failure, Scene, Stage, Verdict, case, ensure, ensure_eq};
@@ -10,6 +11,7 @@ pub(super) const CASES: &[Case] = &[
     case!(flush_proves_what_was_settled, DurableConsumers),
     case!(flush_after_close_is_closed),
     case!(close_delivers_what_was_accepted),
+    case!(close_delivers_what_was_answered, Requests),
     case!(close_ends_its_subscriptions),
     case!(close_leaves_nobody, ReceiverCheck),
     case!(close_releases_what_is_unsettled, DurableConsumers),
@@ -77,6 +79,19 @@ async fn close_delivers_what_was_accepted(stage: &Stage<'_>) -> Verdict {
     let report = scene.close(&shop).await?;
     ensure_eq!(report.lost, 0, "lost by the close");
     scene.hear_numbers(&mut subscription, 200).await
+}
+
+async fn close_delivers_what_was_answered(stage: &Stage<'_>) -> Verdict {
+    let Counter { scene, mail, mut calls, crm } = Counter::open(stage).await?;
+    let asking = scene.ask(&crm, call("1"), scene.patience());
+    let closing = async {
+        echo(scene.hear(&mut calls).await?).await?;
+        scene.close(&mail).await
+    };
+    let (answer, report) = tokio::join!(asking, closing);
+    ensure_eq!(report?.lost, 0, "lost by the close");
+    ensure_eq!(text(&answer??), "1", "the answer");
+    Ok(())
 }
 
 async fn close_ends_its_subscriptions(stage: &Stage<'_>) -> Verdict {

@@ -22,6 +22,7 @@ pub(super) const CASES: &[Case] = &[
     case!(serve_names_the_caller_where_it_is_proven),
     case!(serve_says_when_a_call_arrived),
     case!(serve_answer_over_the_limit_is_too_large),
+    case!(serve_tells_of_an_answer_that_is_denied, Permissions),
     case!(serve_to_a_denied_subject_is_denied, Permissions),
     case!(serve_ends_when_dropped),
     case!(serve_after_close_is_closed),
@@ -249,6 +250,46 @@ async fn serve_answer_over_the_limit_is_too_large(stage: &Stage<'_>) -> Verdict 
     let (asked, answered) = tokio::join!(scene.passing("an answer", asking), answering);
     answered?;
     refused(asked??, ErrorKind::TimedOut, "asking without an answer")
+}
+
+async fn serve_tells_of_an_answer_that_is_denied(stage: &Stage<'_>) -> Verdict {
+    let scene = stage.live().await?;
+    let may =
+        permissions(&module("n1", "mail"), &["_INBOX.crm.n1.mail.>"], &["mesh.tools.mail.send"]);
+    let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
+    let (crm, shop) = (scene.join("crm").await?, scene.join("shop").await?);
+    let mut calls = scene.serve(&mail).await?;
+    for body in ["1", "2"] {
+        let asking = scene.ask(&shop, call(body), scene.span);
+        let answering = async {
+            let call = scene.hear(&mut calls).await?;
+            let reply = call.message().reply().cloned();
+            let answered = call.answer(Headers::default(), Bytes::new()).await;
+            scene.flush(&mail).await?;
+            let error = match answered {
+                Err(error) => error,
+                Ok(()) => match scene.told(&mut calls).await? {
+                    ReceiveError::AnswerLost { subject, error } => {
+                        ensure_eq!(subject, tool("mail", "send"), "what was asked");
+                        error
+                    }
+                    other => return Err(Failure::new(format!("{other:?} came instead"))),
+                },
+            };
+            ensure_eq!(error.kind(), ErrorKind::Denied, "why it was lost");
+            ensure_eq!(error.subject(), reply.as_ref().map(Subject::as_str), "the reply address");
+            Ok(())
+        };
+        let (asked, told) = tokio::join!(scene.passing("an answer", asking), answering);
+        told?;
+        refused(asked??, ErrorKind::TimedOut, "asking who may not answer")?;
+        let asking = scene.ask(&crm, call(body), scene.patience());
+        let answering = async { echo(scene.hear(&mut calls).await?).await };
+        let (answer, answered) = tokio::join!(asking, answering);
+        answered?;
+        ensure_eq!(text(&answer??), body, "the answer to another");
+    }
+    Ok(())
 }
 
 async fn serve_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {

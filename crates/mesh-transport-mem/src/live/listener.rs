@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
-use mesh_core::port::{Clock, QueueGroup};
+use mesh_core::port::{Clock, QueueGroup, ReceiveError};
 use mesh_core::subject::Filter;
 
 use super::queue::{End, Offer, Queue};
@@ -76,6 +76,13 @@ impl Listener {
         match &self.sink {
             Sink::Messages(queue) => queue.end(end),
             Sink::Calls(queue, _) => queue.end(end),
+        }
+    }
+
+    /// Tells its reader, if it is a server of calls.
+    pub(crate) fn tell(&self, word: ReceiveError) {
+        if let Sink::Calls(queue, _) = &self.sink {
+            queue.tell(word);
         }
     }
 

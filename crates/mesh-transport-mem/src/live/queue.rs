@@ -39,6 +39,7 @@ struct Shared<T> {
 enum Entry<T> {
     Item(T),
     Lost(u64),
+    Word(ReceiveError),
 }
 
 /// Why a queue takes nothing more.
@@ -133,6 +134,26 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Adds a word about the subscription, or counts it as lost where there are too many.
+    pub(crate) fn tell(&self, word: ReceiveError) {
+        let mut shared = self.shared.lock();
+        if shared.end.is_some() {
+            return;
+        }
+        let waker = if shared.entries.len() < self.capacity.saturating_mul(2).max(16) {
+            shared.tell_lost();
+            shared.entries.push_back(Entry::Word(word));
+            shared.waker.take()
+        } else {
+            shared.lost += 1;
+            None
+        };
+        drop(shared);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     fn has_room(&self, shared: &mut Shared<T>) -> bool {
         if shared.items + shared.lent < self.capacity {
             return true;
@@ -165,7 +186,7 @@ impl<T> Queue<T> {
             .into_iter()
             .filter_map(|entry| match entry {
                 Entry::Item(item) => Some(item),
-                Entry::Lost(_) => None,
+                Entry::Lost(_) | Entry::Word(_) => None,
             })
             .collect()
     }
@@ -217,6 +238,7 @@ impl<T> Reader<T> {
                         Ok(item)
                     }
                     Entry::Lost(lost) => Err(ReceiveError::Lagged { lost }),
+                    Entry::Word(word) => Err(word),
                 }));
             }
             if self.ended {

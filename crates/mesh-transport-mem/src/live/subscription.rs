@@ -40,6 +40,10 @@ impl<T> Arrivals<T> {
         Self { held, reader: Reader::new() }
     }
 
+    pub(crate) fn listener(&self) -> &Arc<Listener> {
+        &self.held.listener
+    }
+
     pub(crate) fn link(&self) -> &Arc<Link> {
         &self.held.link
     }

@@ -13,7 +13,7 @@ use mesh_core::port::{
     Answer, Call, Calls, ErrorKind, Incoming, Operation, ReceiveError, RefusalReason, Requests,
     ServeOptions, TransportError,
 };
-use mesh_core::subject::Filter;
+use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::ReplyAddress;
 
 use super::Port;
@@ -111,27 +111,39 @@ impl Serving {
         };
         let to = ReplyAddress::check(message.subject(), reply, &self.responder)
             .map_err(|_| refused(RefusalReason::ForeignReply))?;
-        let link = Arc::clone(self.arrivals.link());
+        let (link, calls) =
+            (Arc::clone(self.arrivals.link()), Arc::clone(self.arrivals.listener()));
         // It may have waited at a server before that left; who asks has waited since it asked.
         let arrived = link.broker.pending.asked(reply).unwrap_or(at);
         let caller = caller.map(|caller| (*caller).clone());
-        Ok(Call::new(message, caller, Box::new(Owed { link, to })).arrived_at(arrived))
+        let owed = Owed { link, calls, asked: message.subject().clone(), to };
+        Ok(Call::new(message, caller, Box::new(owed)).arrived_at(arrived))
     }
 }
 
 /// An answer that is owed.
 struct Owed {
     link: Arc<Link>,
+    /// Where the call was read.
+    calls: Arc<Listener>,
+    asked: Subject,
     to: ReplyAddress,
 }
 
 #[async_trait]
 impl Answer for Owed {
     async fn send(self: Box<Self>, headers: Headers, payload: Bytes) -> Result<(), TransportError> {
-        let Self { link, to } = *self;
+        let Self { link, calls, asked, to } = *self;
         let port = Port { link };
         let answer = Message::new(to.subject().clone(), payload).with_headers(headers);
-        port.check(&answer, Operation::Answer)?;
+        port.check_sound(&answer, Operation::Answer)?;
+        // A server's refusal comes when the answer is long on its way.
+        if let Err(error) = port.check_permitted(&answer, Operation::Answer) {
+            tracing::warn!(subject = %asked, %error, "an answer did not reach its caller");
+            port.link.broker.pending.note_lost();
+            calls.tell(ReceiveError::AnswerLost { subject: asked, error });
+            return Ok(());
+        }
         if !port.send(answer).await? {
             port.link.broker.pending.note_late();
         }

@@ -42,7 +42,7 @@ pub(crate) struct Reading {
     pub(crate) consumer: ConsumerRef,
     pub(crate) rules: ConsumerRules,
     patterns: Vec<Filter>,
-    in_flight: usize,
+    pub(super) in_flight: usize,
     pub(super) prefix: AckPrefix,
     /// An address of this consumer that belongs to no delivery, to ask whether it is there.
     nothing: Subject,

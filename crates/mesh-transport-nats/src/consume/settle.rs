@@ -12,9 +12,10 @@ use mesh_core::port::{ErrorKind, Operation, Settlement, TransportError, Verdict}
 use tokio::time::{Instant, timeout_at};
 
 use super::Reading;
+use super::leaving::Departure;
 use super::verdicts::Unsaid;
-use crate::link::deadline;
-use crate::session::Session;
+use crate::link::{closed, deadline};
+use crate::session::{Handed, Handing, Session};
 
 pub(super) const PROGRESS: &[u8] = b"+WPI";
 const NAK: &[u8] = b"-NAK";
@@ -31,22 +32,18 @@ pub(super) struct Claimed {
 #[async_trait]
 impl Settlement for Claimed {
     async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
-        let reading = &self.reading;
-        let ack = reading.take(self.claim)?;
-        let due = deadline(PATIENCE.min(reading.rules.ack_wait));
-        if matches!(verdict, Verdict::Nak { .. }) {
-            reading.unless_leaving(due).await;
+        let Self { reading, claim } = *self;
+        let session = reading.link.session_now();
+        match reading.settle(claim, &verdict, session.as_deref())? {
+            Settled::Said => Ok(()),
+            unsaid => Box::pin(reading.settle_later(unsaid, session.as_deref())).await,
         }
-        // Noted first: without a connection now, it is said in the next.
-        let noted = reading.note(ack, verb(&verdict), false);
-        let session = reading.link.session(Operation::Settle, due).await?;
-        reading.say_noted(&session, noted, due).await
     }
 
     async fn progress(&self) -> Result<(), TransportError> {
         let reading = &self.reading;
         let ack = reading.state.lock().claims.get(&self.claim).cloned();
-        let ack = ack.ok_or_else(|| crate::link::closed(Operation::Progress))?;
+        let ack = ack.ok_or_else(|| closed(Operation::Progress))?;
         let due = deadline(PATIENCE.min(reading.rules.ack_wait));
         let session = reading.link.session(Operation::Progress, due).await?;
         say(&session, Operation::Progress, ack, Bytes::from_static(PROGRESS), due).await
@@ -59,11 +56,85 @@ impl Settlement for Claimed {
     }
 }
 
+/// What became of a verdict.
+enum Settled<'a> {
+    /// The client has it.
+    Said,
+    /// The client has no room for it yet.
+    Waits(u64, Handing<'a>),
+    /// It is noted: without a connection now, it is said in the next.
+    Noted(Unsaid),
+    /// It would come back here: its reader leaves.
+    Leaving(Subject, Bytes),
+}
+
 impl Reading {
+    /// Takes a claim, notes the verdict on it and says it, in one go: each that is settled costs this.
+    fn settle<'a>(
+        &self,
+        claim: u64,
+        verdict: &Verdict,
+        session: Option<&'a Session>,
+    ) -> Result<Settled<'a>, TransportError> {
+        let verb = verb(verdict);
+        let mut state = self.state.lock();
+        let full = state.claims.len() >= self.in_flight;
+        let ack = state.claims.remove(&claim).ok_or_else(|| closed(Operation::Settle))?;
+        let leaving = state.departure == Departure::Leaves;
+        let settled = if leaving && matches!(verdict, Verdict::Nak { .. }) {
+            Ok(Settled::Leaving(ack, verb))
+        } else {
+            let number = state.verdicts.add(&ack, &verb, false, self.rules.max_ack_pending);
+            match session {
+                None => Ok(Settled::Noted(Unsaid { number, ack, verb })),
+                Some(session) => match handing(session, Operation::Settle, ack, verb) {
+                    Ok(None) => {
+                        state.verdicts.said(number, session.id);
+                        Ok(Settled::Said)
+                    }
+                    Ok(Some(handing)) => Ok(Settled::Waits(number, handing)),
+                    Err(error) => Err(error),
+                },
+            }
+        };
+        // Else the reader waits for the server, if for anything.
+        if full {
+            self.wake(state);
+        }
+        settled
+    }
+
+    /// What could not be said at once. `session`: where it waits for room.
+    async fn settle_later(
+        &self,
+        settled: Settled<'_>,
+        session: Option<&Session>,
+    ) -> Result<(), TransportError> {
+        let due = deadline(PATIENCE.min(self.rules.ack_wait));
+        let noted = match settled {
+            Settled::Said => return Ok(()),
+            Settled::Waits(number, handing) => {
+                said_by(due, handing, Operation::Settle).await?;
+                if let Some(session) = session {
+                    self.state.lock().verdicts.said(number, session.id);
+                }
+                return Ok(());
+            }
+            Settled::Noted(noted) => noted,
+            Settled::Leaving(ack, verb) => {
+                self.unless_leaving(due).await;
+                self.note(ack, verb, false)
+            }
+        };
+        let session = self.link.session(Operation::Settle, due).await?;
+        self.say_noted(&session, noted, due).await
+    }
+
     /// Remembers a verdict until the server has confirmed it.
     fn note(&self, ack: Subject, verb: Bytes, released: bool) -> Unsaid {
         let most = self.rules.max_ack_pending;
-        self.state.lock().verdicts.add(ack, verb, released, most)
+        let number = self.state.lock().verdicts.add(&ack, &verb, released, most);
+        Unsaid { number, ack, verb }
     }
 
     async fn say_noted(
@@ -144,9 +215,24 @@ pub(super) async fn say(
     verb: Bytes,
     due: Instant,
 ) -> Result<(), TransportError> {
-    const WHAT: &str = "an acknowledgement";
+    match handing(session, operation, ack, verb)? {
+        None => Ok(()),
+        Some(handing) => said_by(due, handing, operation).await,
+    }
+}
+
+const WHAT: &str = "an acknowledgement";
+
+fn handing(session: &Session, operation: Operation, ack: Subject, verb: Bytes) -> Handed<'_> {
     let message = OutboundMessage { subject: ack, reply: None, payload: verb, headers: None };
-    let Some(handing) = session.send(operation, WHAT, message)? else { return Ok(()) };
+    session.send(operation, WHAT, message)
+}
+
+async fn said_by(
+    due: Instant,
+    handing: Handing<'_>,
+    operation: Operation,
+) -> Result<(), TransportError> {
     match timeout_at(due, handing).await {
         Ok(handed) => handed,
         Err(_) => Err(TransportError::new(ErrorKind::TimedOut, operation).about(WHAT)),

@@ -125,10 +125,11 @@ impl Reading {
     fn has(&self, sequence: u64) -> bool {
         let state = self.state.lock();
         let waiting = state.held.iter().filter_map(|held| held.message.reply.as_ref());
-        let mut addresses = state.claims.values().chain(waiting).chain(state.verdicts.addresses());
-        addresses.any(|address| {
+        let mut held = state.claims.values().chain(waiting);
+        let own = |address: &Subject| {
             self.prefix.read(address).is_some_and(|numbers| numbers.stream_sequence == sequence)
-        })
+        };
+        held.any(own) || state.verdicts.addresses().any(|address| own(&address))
     }
 
     /// Asks the API; nothing where it answers with an error: then there is nothing to be looked at.

@@ -7,21 +7,33 @@ use bytes::Bytes;
 
 /// The verdicts on a reading's deliveries that the server may not have, oldest first. Each has a number,
 /// which rises.
+///
+/// Their texts lie in one piece of memory, one after another: a thousand of them, freed one by one long
+/// after they were made, would keep the caches busy.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
     list: VecDeque<Said>,
+    /// The address and the verb of each in the list.
+    texts: VecDeque<u8>,
     /// How many are no longer here: the number of the oldest that is.
     gone: u64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Said {
-    ack: Subject,
-    verb: Bytes,
-    /// The session that it was last said in; 0 before it was in any.
-    session: u64,
+    /// How long its texts are.
+    ack: u32,
+    verb: u32,
     /// Nobody decided it: it was given back.
     released: bool,
+    /// The session that it was last said in; 0 before it was in any.
+    session: u64,
+}
+
+impl Said {
+    fn len(self) -> usize {
+        self.ack as usize + self.verb as usize
+    }
 }
 
 /// One that is to be said.
@@ -33,15 +45,19 @@ pub(super) struct Unsaid {
 }
 
 impl Verdicts {
-    /// Adds one, before it is said. More than `most`, which the server lets be unsettled, can't be in
-    /// doubt: the oldest made room for the newest.
-    pub(super) fn add(&mut self, ack: Subject, verb: Bytes, released: bool, most: usize) -> Unsaid {
-        let number = self.gone + self.list.len() as u64;
-        self.list.push_back(Said { ack: ack.clone(), verb: verb.clone(), session: 0, released });
-        while self.list.len() > most.max(1) {
+    /// Adds one, before it is said, and answers its number. More than `most`, which the server lets be
+    /// unsettled, can't be in doubt: the oldest made room for the newest.
+    pub(super) fn add(&mut self, ack: &str, verb: &[u8], released: bool, most: usize) -> u64 {
+        while self.list.len() >= most.max(1) {
             self.drop_oldest();
         }
-        Unsaid { number, ack, verb }
+        let number = self.gone + self.list.len() as u64;
+        let length = |text: &[u8]| u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let said = Said { ack: length(ack.as_bytes()), verb: length(verb), released, session: 0 };
+        self.list.push_back(said);
+        self.texts.extend(ack.as_bytes());
+        self.texts.extend(verb);
+        number
     }
 
     /// Says that one was handed to the client of that session.
@@ -54,19 +70,37 @@ impl Verdicts {
 
     /// Those that were not said in that session.
     pub(super) fn unsaid(&self, session: u64) -> Vec<Unsaid> {
-        let numbered = (self.gone..).zip(&self.list);
-        let unsaid = numbered.filter(|(_, said)| said.session < session);
+        let numbered = (self.gone..).zip(self.placed());
+        let unsaid = numbered.filter(|(_, (_, said))| said.session < session);
         unsaid
-            .map(|(number, Said { ack, verb, .. })| {
-                let (ack, verb) = (ack.clone(), verb.clone());
-                Unsaid { number, ack, verb }
+            .map(|(number, (start, said))| {
+                let verb = self.text(start + said.ack as usize, said.verb);
+                Unsaid { number, ack: self.address(start, *said), verb: verb.into() }
             })
             .collect()
     }
 
     /// Their addresses.
-    pub(super) fn addresses(&self) -> impl Iterator<Item = &Subject> {
-        self.list.iter().map(|said| &said.ack)
+    pub(super) fn addresses(&self) -> impl Iterator<Item = Subject> {
+        self.placed().map(|(start, said)| self.address(start, *said))
+    }
+
+    /// Each with where its texts begin.
+    fn placed(&self) -> impl Iterator<Item = (usize, &Said)> {
+        let mut end = 0;
+        self.list.iter().map(move |said| {
+            let start = end;
+            end += said.len();
+            (start, said)
+        })
+    }
+
+    fn address(&self, start: usize, said: Said) -> Subject {
+        Subject::from(String::from_utf8_lossy(&self.text(start, said.ack)).into_owned())
+    }
+
+    fn text(&self, start: usize, length: u32) -> Vec<u8> {
+        self.texts.iter().skip(start).take(length as usize).copied().collect()
     }
 
     /// The number of the first that was not said in that session: whatever the server says there to
@@ -84,7 +118,8 @@ impl Verdicts {
     }
 
     fn drop_oldest(&mut self) {
-        self.list.pop_front();
+        let Some(oldest) = self.list.pop_front() else { return };
+        self.texts.drain(..oldest.len().min(self.texts.len()));
         self.gone += 1;
     }
 
@@ -103,7 +138,7 @@ mod tests {
     use super::*;
 
     fn add(verdicts: &mut Verdicts, ack: &'static str) -> u64 {
-        verdicts.add(Subject::from_static(ack), Bytes::new(), false, 3).number
+        verdicts.add(ack, b"+ACK", false, 3)
     }
 
     fn acks(unsaid: &[Unsaid]) -> Vec<&str> {
@@ -147,9 +182,26 @@ mod tests {
     }
 
     #[test]
+    fn each_is_said_again_in_its_own_words() {
+        let mut verdicts = Verdicts::default();
+        let verbs = ["+ACK", "-NAK {\"delay\": 5}", "+TERM no such account", "-NAK", "+ACK"];
+        for (number, verb) in verbs.iter().enumerate() {
+            verdicts.add(&format!("ack.of.{number}"), verb.as_bytes(), false, 3);
+        }
+        let unsaid = verdicts.unsaid(1);
+        assert_eq!(acks(&unsaid), ["ack.of.2", "ack.of.3", "ack.of.4"]);
+        let said: Vec<&[u8]> = unsaid.iter().map(|unsaid| unsaid.verb.as_ref()).collect();
+        assert_eq!(said, verbs[2..].iter().map(|verb| verb.as_bytes()).collect::<Vec<_>>());
+        let addresses: Vec<_> = verdicts.addresses().map(|address| address.to_string()).collect();
+        assert_eq!(addresses, acks(&unsaid));
+        verdicts.confirmed(9);
+        assert!(verdicts.is_empty() && verdicts.texts.is_empty());
+    }
+
+    #[test]
     fn what_was_given_back_is_not_in_doubt() {
         let mut verdicts = Verdicts::default();
-        verdicts.add(Subject::from_static("1"), Bytes::new(), true, 3);
+        verdicts.add("1", b"-NAK", true, 3);
         assert_eq!(verdicts.in_doubt(), 0);
         assert!(!verdicts.is_empty());
     }

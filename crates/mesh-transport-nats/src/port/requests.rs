@@ -1,21 +1,22 @@
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use mesh_core::identity::Responder;
-use mesh_core::message::{Headers, Message};
+use mesh_core::message::Message;
 use mesh_core::port::{
-    Answer, Call, Calls, ErrorKind, Incoming, Operation, ReceiveError, RefusalReason, Requests,
+    Call, Calls, ErrorKind, Incoming, Operation, ReceiveError, RefusalReason, Requests,
     ServeOptions, TransportError,
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::ReplyAddress;
 
 use super::{Owner, Port, malformed};
+use crate::answer::Owed;
 use crate::convert::{self, Recent};
 use crate::live::{self, Place};
-use crate::{link, publish, request};
+use crate::queue::Queue;
+use crate::{link, request};
 
 #[async_trait]
 impl Requests for Port {
@@ -53,11 +54,13 @@ impl Requests for Port {
         let owner = Arc::downgrade(&self.owner);
         let clock = Arc::clone(&link.clock);
         let mut recent = Recent::default();
+        let queue = Arc::new(Queue::new(options.buffer.get()));
+        let calls = Arc::downgrade(&queue);
         let admit = Box::new(move |message: async_nats::Message| {
-            let call = admit(owner.upgrade()?, message, &responder, &mut recent);
+            let call = admit(owner.upgrade()?, &calls, message, &responder, &mut recent);
             Some(call.map(|call| call.arrived_at(clock.monotonic())))
         });
-        let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
+        let arrivals = live::listen(&self.owner, place, queue, due, admit).await?;
         Ok(Incoming::new(arrivals))
     }
 }
@@ -66,35 +69,21 @@ impl Requests for Port {
 /// points (protocol §4).
 fn admit(
     owner: Arc<Owner>,
+    calls: &Weak<Queue<Call>>,
     message: async_nats::Message,
     responder: &Responder,
     recent: &mut Recent,
 ) -> Result<Call, ReceiveError> {
+    let address = message.reply.clone();
     let message =
         convert::message_in(message, true, recent).map_err(|subject| malformed(&subject))?;
     let refused = |reason| ReceiveError::Refused { subject: message.subject().clone(), reason };
-    let Some(reply) = message.reply() else {
+    let (Some(reply), Some(address)) = (message.reply(), address) else {
         return Err(refused(RefusalReason::NoReply));
     };
     let to = ReplyAddress::check(message.subject(), reply, responder)
         .map_err(|_| refused(RefusalReason::ForeignReply))?;
     // Who may publish to a tool is the server's to say, and it doesn't say who did.
-    Ok(Call::new(message, None, Box::new(Owed { owner, to })))
-}
-
-/// An answer that is owed.
-struct Owed {
-    owner: Arc<Owner>,
-    to: ReplyAddress,
-}
-
-#[async_trait]
-impl Answer for Owed {
-    async fn send(self: Box<Self>, headers: Headers, payload: Bytes) -> Result<(), TransportError> {
-        let link = self.owner.link();
-        let answer = Message::new(self.to.subject().clone(), payload).with_headers(headers);
-        link.check(&answer, Operation::Answer)?;
-        let due = link::deadline(link.options.connect_timeout);
-        publish::live(link, Operation::Answer, answer, due).await
-    }
+    let (asked, calls) = (message.subject().clone(), Weak::clone(calls));
+    Ok(Call::new(message, None, Box::new(Owed { owner, to, reply: address, asked, calls })))
 }

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::StatusCode;
@@ -17,6 +18,7 @@ use tokio::time::timeout_at;
 use super::Port;
 use crate::convert::{self, Recent};
 use crate::live::{self, Place};
+use crate::queue::Queue;
 use crate::{close, link, publish};
 
 #[async_trait]
@@ -52,7 +54,7 @@ impl Transport for Port {
         if options.require_receiver {
             publish::to_somebody(link, message, due).await
         } else {
-            publish::live(link, Operation::Publish, message, due).await
+            publish::live(link, message, due).await
         }
     }
 
@@ -75,7 +77,8 @@ impl Transport for Port {
             let message = convert::message_in(message, true, &mut recent).map(without_ours);
             Some(message.map_err(|subject| malformed(&subject)))
         });
-        let arrivals = live::listen(&self.owner, place, options.buffer.get(), due, admit).await?;
+        let queue = Arc::new(Queue::new(options.buffer.get()));
+        let arrivals = live::listen(&self.owner, place, queue, due, admit).await?;
         Ok(Incoming::new(arrivals))
     }
 

@@ -69,6 +69,7 @@ pub(super) const BREACHES: &[Breach] = &[
     ("flush_proves_what_was_settled", "terminates nothing"),
     ("flush_after_close_is_closed", "flushes after close"),
     ("close_delivers_what_was_accepted", "closes before it sends"),
+    ("close_delivers_what_was_answered", "keeps its answers"),
     ("close_ends_its_subscriptions", "leaves subscriptions open"),
     ("close_ends_its_subscriptions", "ends subscriptions with an error"),
     ("close_leaves_nobody", "keeps the place of the closed"),

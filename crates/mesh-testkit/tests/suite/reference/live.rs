@@ -77,6 +77,7 @@ impl Link {
                 Some(Queued::Lost(lost)) => {
                     return Poll::Ready(Some(Err(ReceiveError::Lagged { lost })));
                 }
+                Some(Queued::Word(word)) => return Poll::Ready(Some(Err(word))),
                 None if subscriber.denied => {
                     subscriber.denied = false;
                     let error = TransportError::new(ErrorKind::Denied, Operation::Subscribe);

@@ -17,9 +17,10 @@ use mesh_core::topology::{Inbox, MeshSubject, ReplyAddress};
 use super::Broker;
 use super::link::Link;
 
-/// Where an answer goes, and on whose behalf.
+/// Where an answer goes, to what, and on whose behalf.
 struct Reply {
     link: Link,
+    asked: Subject,
     to: Option<Subject>,
 }
 
@@ -30,13 +31,40 @@ impl Answer for Reply {
         let headers =
             if self.link.breaks("answers without headers") { Headers::default() } else { headers };
         let answer = Message::new(to, payload).with_headers(headers);
-        let answer = self.link.checked(answer, Operation::Answer)?;
-        self.link.broker.lock().deliver(&answer, self.link.id);
+        match self.link.checked(answer, Operation::Answer) {
+            Ok(_) if self.link.breaks("keeps its answers") => {}
+            Ok(answer) => {
+                self.link.broker.lock().deliver(&answer, self.link.id);
+            }
+            Err(error) if error.kind() == ErrorKind::Denied => self.link.denied(self.asked, error),
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 }
 
 impl Link {
+    /// Says that an answer was denied.
+    fn denied(&self, subject: Subject, error: TransportError) {
+        let asked = subject.clone();
+        let mut word = ReceiveError::AnswerLost { subject, error };
+        if self.breaks("loses a denied answer without a word") {
+            return;
+        }
+        if self.breaks("tells a denied answer as a refused call") {
+            word = ReceiveError::Refused {
+                subject: asked.clone(),
+                reason: RefusalReason::ForeignReply,
+            };
+        }
+        let mut state = self.broker.lock();
+        state.tell(self.id, &asked, word);
+        if state.breaks("ends the calls with a denied answer") {
+            let ended = TransportError::new(ErrorKind::Denied, Operation::Serve);
+            state.tell(self.id, &asked, ReceiveError::Ended(ended));
+        }
+    }
+
     fn error(kind: ErrorKind) -> TransportError {
         TransportError::new(kind, Operation::Request)
     }
@@ -109,7 +137,8 @@ impl Link {
         } else {
             caller
         };
-        let answer = Reply { link: self.again(), to: message.reply().cloned() };
+        let (asked, to) = (message.subject().clone(), message.reply().cloned());
+        let answer = Reply { link: self.again(), asked, to };
         let call = Call::new(message, caller, Box::new(answer));
         if self.breaks("does not say when a call arrived") {
             return Ok(call);

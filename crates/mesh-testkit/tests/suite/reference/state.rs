@@ -5,7 +5,7 @@ use std::time::Duration;
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::permissions::{Permissions, Rules};
-use mesh_core::port::QueueGroup;
+use mesh_core::port::{QueueGroup, ReceiveError};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::time::Timestamp;
 use mesh_core::topology::{ConsumerRef, StreamName};
@@ -62,6 +62,8 @@ pub enum Queued {
     /// From which connection, and since when it waits.
     Message(Message, u64, Duration),
     Lost(u64),
+    /// About the subscription.
+    Word(ReceiveError),
 }
 
 impl Subscriber {
@@ -107,6 +109,16 @@ impl State {
         for waker in self.wakers.drain(..) {
             waker.wake();
         }
+    }
+
+    /// Tells who serves that subject there.
+    pub fn tell(&mut self, connection: u64, asked: &Subject, word: ReceiveError) {
+        let serves =
+            |other: &&mut Subscriber| other.connection == connection && other.filter.matches(asked);
+        if let Some(subscriber) = self.subscriptions.iter_mut().find(serves) {
+            subscriber.queue.push_back(Queued::Word(word));
+        }
+        self.changed();
     }
 
     fn hears(&self, subscriber: &Subscriber, subject: &Subject) -> bool {
