@@ -12,6 +12,8 @@
 //! ```
 #![allow(clippy::unwrap_used, reason = "a benchmark may fail loudly")]
 
+pub mod amqp;
+pub mod envelope;
 pub mod nats;
 pub mod race;
 
