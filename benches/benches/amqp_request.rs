@@ -46,8 +46,8 @@ fn main() {
     let ours = ground.ours("bench");
     let filter = Filter::new(SUBJECT).unwrap();
     let requests = Arc::clone(ours.requests().unwrap());
-    let calls = ground
-        .block(async move { requests.serve(filter, ServeOptions::default()).await.unwrap() });
+    let calls =
+        ground.block(async move { requests.serve(filter, ServeOptions::default()).await.unwrap() });
     ground.runtime.spawn(serve(ours, calls));
     race(&ground, "ask, one by one", BY_HAND, 300, 1);
     race(&ground, "ask, 64 in flight", BY_HAND, 3_000, 64);
@@ -225,8 +225,7 @@ async fn answer_by_hand(hand: &Hand, call: Delivery) {
         .with_delivery_mode(1)
         .with_correlation_id(id);
     let options = BasicPublishOptions::default();
-    let sent =
-        hand.publishes.basic_publish(exchange.into(), reply, options, &body, properties);
+    let sent = hand.publishes.basic_publish(exchange.into(), reply, options, &body, properties);
     assert!(sent.await.unwrap().await.unwrap().is_ack());
 }
 

@@ -196,9 +196,10 @@ pub fn properties(user: &str, id: &str, persistent: bool) -> BasicProperties {
         .with_delivery_mode(if persistent { 2 } else { 1 });
     table.insert("x-event-id".into(), text(id));
     for (name, value) in FIXED {
-        match name {
-            "content-type" => properties = properties.with_content_type(value.into()),
-            _ => table.insert(name.into(), text(value)),
+        if name == "content-type" {
+            properties = properties.with_content_type(value.into());
+        } else {
+            table.insert(name.into(), text(value));
         }
     }
     properties.with_headers(table)

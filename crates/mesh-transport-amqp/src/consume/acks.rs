@@ -5,6 +5,7 @@
 //! its way: it goes when enough of it is there, when its reader finds nothing more to read, before any other
 //! verdict, and after [`LONGEST`] whatever else happens.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -21,14 +22,27 @@ const MOST: usize = 16;
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
+    /// What came on the channel, and waits for a verdict yet.
+    open: BTreeSet<u64>,
     tags: Vec<u64>,
     /// When the keeper looks, if it was told to.
     look: Option<Instant>,
 }
 
 impl Acks {
+    /// A delivery has come.
+    pub(super) fn came(&mut self, tag: u64) {
+        self.open.insert(tag);
+    }
+
+    /// It has another verdict than this.
+    pub(super) fn refused(&mut self, tag: u64) {
+        self.open.remove(&tag);
+    }
+
     /// One more; whether the keeper is to be told.
     pub(super) fn push(&mut self, tag: u64) -> bool {
+        self.open.remove(&tag);
         self.tags.push(tag);
         let untold = self.look.is_none();
         self.look.get_or_insert_with(|| Instant::now() + LONGEST);
@@ -39,6 +53,11 @@ impl Acks {
     /// run out of room because of those.
     pub(super) fn are_many(&self, in_flight: usize) -> bool {
         self.tags.len() >= (in_flight / 4).clamp(1, MOST)
+    }
+
+    /// The keeper was not told, since they have gone already.
+    pub(super) fn untold(&mut self) {
+        self.look = None;
     }
 
     /// Whether none waits.
@@ -67,9 +86,10 @@ impl Acks {
         *self = Self::default();
     }
 
-    /// Hands all of them to the client. `open` is the lowest tag that is not settled, if all that has come is
-    /// known; nothing of it is said at once otherwise.
-    pub(super) fn send(&mut self, channel: &Channel, open: Option<u64>) {
+    /// Hands all of them to the client. `ordered` says that everything below what came last has come, too.
+    pub(super) fn send(&mut self, channel: &Channel, ordered: bool) {
+        let open = self.open.first().copied().unwrap_or(u64::MAX);
+        let open = ordered.then_some(open);
         for (tag, multiple) in frames(&mut self.tags, open) {
             // The frame stands in the client's queue after the first look; who waits for it to be written
             // waits for the network, once for each. What it does not take comes again, and is known as
@@ -79,7 +99,8 @@ impl Acks {
     }
 }
 
-/// What is to be said to settle those tags and no others.
+/// What is to be said to settle those tags and no others. `open` is the lowest that has no verdict, where
+/// that is known.
 fn frames(tags: &mut Vec<u64>, open: Option<u64>) -> Vec<(u64, bool)> {
     let below = |tag: &u64| open.is_some_and(|open| *tag < open);
     let mut frames = Vec::new();
