@@ -15,6 +15,10 @@ use crate::wire::Wire;
 /// The most channels that carry one message each.
 const MOST: usize = 32;
 
+/// How many stay open after a first message to a key: the client goes through all channels of a connection
+/// each time it writes. Those that carry messages which must have a receiver are wanted again.
+const KEPT: usize = 2;
+
 /// Channels on which one message at a time waits for its confirmation: what the broker says there is about
 /// that message.
 #[derive(Debug)]
@@ -50,10 +54,13 @@ impl Lanes {
             Some(channel) => channel,
             None => confirming(wire, operation, due).await?,
         };
-        let (lanes, lane) = (Arc::clone(self), channel.clone());
+        let (lanes, lane, wanted) = (Arc::clone(self), channel.clone(), outgoing.mandatory);
         let landed = move |spoke| {
             if spoke {
-                lanes.free.lock().push(lane);
+                let mut free = lanes.free.lock();
+                if wanted || free.len() < KEPT {
+                    free.push(lane);
+                }
             }
             drop((room, place));
         };
