@@ -38,6 +38,8 @@ pub(crate) async fn broker(modules: &[&str]) -> RabbitServer {
     let mut definitions = Definitions::new()
         .vhost(VHOST)
         .exchange(VHOST, "mesh.events", "topic")
+        .exchange(VHOST, "mesh.live", "topic")
+        .exchange(VHOST, "mesh.rpc", "topic")
         .queue(VHOST, QUEUE, &json!({ "x-queue-type": "quorum" }))
         .binding(VHOST, "mesh.events", QUEUE, "#");
     for module in modules {

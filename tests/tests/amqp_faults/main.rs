@@ -13,5 +13,6 @@ mod bed;
 mod blocked;
 mod closing;
 mod kills;
+mod live;
 mod publishing;
 mod sessions;

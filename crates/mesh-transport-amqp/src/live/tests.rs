@@ -177,7 +177,19 @@ async fn where_no_queue_may_be_declared_the_provisioned_one_is_read_by_one_alone
     assert!(error.to_string().contains("exclusive"), "{error}");
     drop(subscription);
     come(crm.transport().flush(std::time::Duration::from_secs(30))).await.unwrap();
-    subscribed(&beside, "test.a").await;
+    let mut last = subscribed(&beside, "test.a").await;
+    // Removed, it is looked for again, and named when it stays away.
+    bed.delete("queues", "live.n1.crm.test.a").await;
+    let word = come(last.next()).await;
+    assert!(matches!(word, Some(Err(ReceiveError::Interrupted))), "{word:?}");
+    match come(last.next()).await {
+        Some(Err(ReceiveError::Ended(error))) => {
+            assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+            assert!(error.to_string().contains("is not provisioned"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(come(last.next()).await.is_none());
 }
 
 #[tokio::test]
@@ -196,6 +208,19 @@ async fn a_refused_subscription_leaves_no_queue_and_others_go_on() {
     assert_eq!(queues(&bed).await, before);
     publish(&crm, "test.a", "healthy").await;
     assert_eq!(heard(&mut healthy).await.payload(), "healthy");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flush_hears_whatever_was_confirmed_to_anybody() {
+    let bed = bed().await;
+    let (mail, beside) = (bed.connect("n1.mail").await, bed.connect("n1.mail").await);
+    let mut subscription = subscribed(&mail, "test.a").await;
+    for round in 0..300 {
+        publish(&beside, "test.a", "1").await;
+        come(mail.transport().flush(std::time::Duration::from_secs(30))).await.unwrap();
+        let there = futures_util::FutureExt::now_or_never(subscription.next());
+        assert!(matches!(there, Some(Some(Ok(_)))), "in round {round}: {there:?}");
+    }
 }
 
 #[tokio::test]

@@ -165,7 +165,10 @@ impl Session {
         let Publisher { known, pipeline, lanes, .. } = &self.publisher;
         let (exchange, key) = (outgoing.exchange, outgoing.key.as_str());
         if !outgoing.mandatory && known.has(exchange, key) {
-            let channel = pipeline.channel(&self.publishing, operation, due).await?;
+            let channel = match pipeline.standing() {
+                Some(channel) => channel,
+                None => Box::pin(pipeline.channel(&self.publishing, operation, due)).await?,
+            };
             match channel.publish(outgoing, self.place(operation).await?).await {
                 Ok(confirmed) => return Ok(confirmed),
                 Err(_) if !self.stands() => return Err(lost(operation, self.why())),
@@ -174,7 +177,9 @@ impl Session {
             }
         }
         let place = self.place(operation).await?;
-        let confirmed = lanes.publish(&self.publishing, operation, outgoing, place, due).await?;
+        // In a box, so that the future of those that go together stays small.
+        let alone = Box::pin(lanes.publish(&self.publishing, operation, outgoing, place, due));
+        let confirmed = alone.await?;
         known.learn(exchange, &outgoing.key);
         Ok(confirmed)
     }

@@ -48,7 +48,8 @@ impl Pipeline {
         Ok(shared)
     }
 
-    fn standing(&self) -> Option<Arc<Shared>> {
+    /// The channel, if one stands.
+    pub(super) fn standing(&self) -> Option<Arc<Shared>> {
         self.current.lock().clone().filter(|shared| shared.channel.status().connected())
     }
 }
