@@ -31,7 +31,7 @@ impl Settlement for Claimed {
         // It is given to nobody else while the channel stands.
         match state.may_settle(*claim) {
             true => Ok(()),
-            false => Err(lost(Operation::Progress)),
+            false => Err(self.reading.lost(Operation::Progress)),
         }
     }
 
@@ -81,7 +81,7 @@ impl Reading {
         };
         match state.say(claim, say) {
             true => Ok(()),
-            false => Err(lost(Operation::Settle)),
+            false => Err(self.lost(Operation::Settle)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Reading {
         delay: Duration,
     ) -> Result<(), TransportError> {
         if !state.may_settle(claim) {
-            return Err(lost(Operation::Settle));
+            return Err(self.lost(Operation::Settle));
         }
         let most = self.link.options.consumer_timeout;
         let now = Instant::now();
@@ -113,9 +113,12 @@ impl Reading {
             }
         }
     }
-}
 
-fn lost(operation: Operation) -> TransportError {
-    TransportError::new(ErrorKind::Disconnected, operation)
-        .detail("the channel that it came on is lost; it comes again")
+    fn lost(&self, operation: Operation) -> TransportError {
+        if self.link.is_closing() {
+            return closed(operation);
+        }
+        TransportError::new(ErrorKind::Disconnected, operation)
+            .detail("the channel that it came on is lost; it comes again")
+    }
 }
