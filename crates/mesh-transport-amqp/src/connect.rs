@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use mesh_core::identity::Principal;
 use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
 
@@ -90,7 +91,8 @@ pub async fn connect(
     let source = source.into();
     let target = source.read()?;
     let principal = target.principal().clone();
-    let session = Session::open(1, &target, &options).await?;
+    // Boxed: whoever awaits this need not carry the client library's types in their own future's.
+    let session = Session::open(1, &target, &options).boxed().await?;
     let capabilities = Capabilities::new(link::limits(&session), CAPABILITIES);
     let first = Arc::clone(&session);
     let link = Link::new(principal.clone(), options, capabilities, first);

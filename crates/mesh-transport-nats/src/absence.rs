@@ -1,8 +1,9 @@
 //! Whether it means that a stream or a consumer is gone if nobody answers for it.
 //!
 //! A server that stops in good order ends its streams before its connections, so for a moment all of them
-//! look deleted. In a cluster one has nobody while it has no leader. So it counts as gone only once nobody
-//! has answered for a while, in a session that stands.
+//! look deleted; one that retires does so for minutes, and says it. In a cluster one has nobody while it has
+//! no leader. So it counts as gone only once nobody has answered for a while, in a session that stands, with a
+//! server that stays.
 
 use std::time::Duration;
 
@@ -32,7 +33,9 @@ impl Absence {
     /// Nobody has, in this session. Answers whether that is final; on a single server, after so long.
     pub(crate) fn is_final(&mut self, session: &Session, patience: Duration) -> bool {
         let patience = if session.in_cluster() { LEADERLESS } else { patience };
-        session.stands() && self.lasts(session.id, session.in_cluster()) >= patience
+        session.stands()
+            && !session.retires()
+            && self.lasts(session.id, session.in_cluster()) >= patience
     }
 
     /// For how long. Another session with a single server is with one that was started anew.

@@ -58,7 +58,7 @@ async fn stored(
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
     loop {
-        let session = link.session(OPERATION, due).await?;
+        let session = link.session_for(OPERATION, subject.as_str(), due).await?;
         if doubtful {
             count(&link.counters.resent);
         }
@@ -78,7 +78,8 @@ async fn stored(
             Answered::NotNow(error) => error,
             Answered::NoStream => {
                 let is_final = absence.is_final(&session, FOR_A_CALL);
-                let known = stream.is_some_and(|stream| link.streams.lock().contains(&stream));
+                let known = session.retires()
+                    || stream.is_some_and(|stream| link.streams.lock().contains(&stream));
                 let absent = TransportError::new(ErrorKind::NotFound, OPERATION)
                     .about(subject)
                     .detail("no stream takes this subject");

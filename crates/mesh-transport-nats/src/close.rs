@@ -81,6 +81,11 @@ async fn finish(link: &Arc<Link>, due: Instant) -> bool {
     let window = u32::try_from(link.options.append_window.get()).unwrap_or(u32::MAX);
     // The places are given back at once: no more than this is to be known of them.
     let appends = timeout_at(due, link.window.acquire_many(window)).await.is_ok();
+    let settled = || link.readings().iter().all(|reading| reading.is_settled());
+    if link.session_now().is_none() && link.accepted.is_idle() && settled() {
+        // Nothing is owed that another session could bring.
+        return appends;
+    }
     let Ok(session) = link.session(Operation::Close, due).await else {
         return appends && link.accepted.is_idle();
     };

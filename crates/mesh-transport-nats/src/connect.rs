@@ -1,9 +1,13 @@
 //! The way in.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mesh_core::credential::{Credential, MAX_DOCUMENT_BYTES};
 use mesh_core::identity::Principal;
 use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
 use mesh_core::topology::Inbox;
@@ -25,6 +29,22 @@ const CAPABILITIES: [Capability; Capability::ALL.len()] = Capability::ALL;
 pub struct Source(Arc<dyn Fn() -> Result<Target, TransportError> + Send + Sync>);
 
 impl Source {
+    /// Reads the credential in the file at `path` each time (protocol §5). One that takes its place must be
+    /// the same principal's, and is best moved there whole: half a document is one that can't be read.
+    ///
+    /// ```no_run
+    /// # async fn mail() -> Result<(), Box<dyn std::error::Error>> {
+    /// use mesh_transport_nats::{NatsOptions, Source, connect};
+    ///
+    /// let mail = connect(Source::file("/etc/mesh/mail.json"), NatsOptions::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self::reread(move || read_file(&path).map_err(|error| error.about(path.to_string_lossy())))
+    }
+
     /// Asks `read` each time. It must be quick, and name the same principal each time.
     pub fn reread(
         read: impl Fn() -> Result<Target, TransportError> + Send + Sync + 'static,
@@ -52,6 +72,16 @@ impl Source {
                 .detail("reading the credential panicked"))
         })
     }
+}
+
+fn read_file(path: &Path) -> Result<Target, TransportError> {
+    let mut document = Vec::new();
+    // One byte more, so that what is too long shows.
+    let most = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(most).read_to_end(&mut document).map_err(unreadable)?;
+    let credential = Credential::parse(document).map_err(unreadable)?;
+    Ok(Target::of(&credential)?)
 }
 
 /// Always the same.
@@ -130,7 +160,41 @@ mod tests {
             let connection = connect(target, NatsOptions::default()).await.unwrap();
             let version = varz["version"].as_str().unwrap();
             assert_eq!(connection.broker(), Some(format!("nats-server {version}").as_str()));
-            assert_eq!(connection.administration().is_ok(), administers, "{user}");
+            let administration = connection.administration().err().map(|error| error.to_string());
+            let refused = "assert: not supported by this transport \
+                           (this is module mail on n1, and only the controller administers)";
+            assert_eq!(administration.as_deref(), (!administers).then_some(refused), "{user}");
         }
+    }
+
+    #[test]
+    fn a_file_is_read_each_time_and_what_is_wrong_with_it_is_said_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mail.json");
+        let source = Source::file(&path);
+        let wrong = |what: &str| {
+            let error = source.read().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert_eq!(error.subject(), Some(&*path.to_string_lossy()));
+            let text = format!("{error} {error:?}");
+            assert!(text.contains(what) && !text.contains("s3cr3t"), "{text}");
+        };
+        wrong("No such file");
+        let document = |host: &str| {
+            let pin = "ab".repeat(32);
+            format!(
+                r#"{{"url": "tls://u:s3cr3t@{host}", "fingerprint": "{pin}", "node": "n1", "module": "mail"}}"#
+            )
+        };
+        for host in ["one.example", "two.example"] {
+            std::fs::write(&path, document(host)).unwrap();
+            assert_eq!(source.read().unwrap().to_string(), format!("tls://{host}:4222"));
+        }
+        std::fs::write(&path, document("h").replace("tls:", "amqps:")).unwrap();
+        wrong("neither tls:// nor nats://");
+        std::fs::write(&path, &document("h")[..40]).unwrap();
+        wrong("the credential can't be read");
+        std::fs::write(&path, " ".repeat(MAX_DOCUMENT_BYTES) + &document("h")).unwrap();
+        wrong("bytes long");
     }
 }

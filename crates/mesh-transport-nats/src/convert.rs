@@ -3,7 +3,7 @@
 use async_nats::HeaderMap;
 use async_nats::message::OutboundMessage;
 use mesh_core::message::{HeaderName, HeaderValue, Headers, Message, MessageParts, is_reserved};
-use mesh_core::subject::Subject;
+use mesh_core::subject::{Filter, Subject};
 
 /// The headers as the client library wants them.
 ///
@@ -37,15 +37,32 @@ pub(crate) fn message_out(
 
 /// The subject that came last. Many messages come with the same, and share it then.
 #[derive(Debug, Default)]
-pub(crate) struct Recent(Option<Subject>);
+pub(crate) struct Recent {
+    last: Option<Subject>,
+    filter: Option<Filter>,
+}
 
 impl Recent {
-    fn subject(&mut self, text: &str) -> Option<Subject> {
-        match &self.0 {
+    /// One for what was subscribed to with this filter. The client library hands on what matches it not: it
+    /// takes spaces for the end of a subject that are none to the server, and what follows for the number
+    /// of a subscription.
+    pub(crate) fn of(filter: &Filter) -> Self {
+        Self { last: None, filter: Some(filter.clone()) }
+    }
+
+    /// The text as a subject, if it is one that can be here.
+    pub(crate) fn subject(&mut self, text: &str) -> Option<Subject> {
+        match &self.last {
             Some(last) if last.as_str() == text => {}
-            _ => self.0 = Some(Subject::new(text).ok()?),
+            _ => {
+                let subject = Subject::new(text).ok()?;
+                if self.filter.as_ref().is_some_and(|filter| !filter.matches(&subject)) {
+                    return None;
+                }
+                self.last = Some(subject);
+            }
         }
-        self.0.clone()
+        self.last.clone()
     }
 }
 

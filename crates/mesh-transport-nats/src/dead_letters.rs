@@ -1,6 +1,7 @@
 //! Dead letters (protocol §2): the server says that a consumer gave an event up, in a notice without
 //! its body; the controller reads the event and keeps it.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,6 @@ use tokio::sync::watch;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Turns the server's notices into dead letters for as long as it lives. Each controller has one.
-#[derive(Debug)]
 pub struct DeadLetterKeeper {
     ended: watch::Receiver<Option<TransportError>>,
     /// Dropped with this, which the task sees.
@@ -66,6 +66,13 @@ impl DeadLetterKeeper {
         // The task keeps the sender to its end.
         while self.ended.changed().await.is_ok() {}
         self.ended.borrow().clone()
+    }
+}
+
+impl fmt::Debug for DeadLetterKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = self.ended.borrow();
+        f.debug_struct("DeadLetterKeeper").field("ended", &*ended).finish_non_exhaustive()
     }
 }
 

@@ -5,10 +5,12 @@ mod once;
 mod tests;
 mod version;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use futures_util::FutureExt;
 use mesh_core::port::TransportError;
 use mesh_core::topology::Inbox;
 use mesh_tls::Refusals;
@@ -80,12 +82,19 @@ pub(crate) async fn dial(
         let client = connect.connect(pool.as_slice()).await.map_err(Failure::Connect)?;
         Ok((client, lost))
     };
+    // The client panics at words that no server says, and whoever is on the way says what he likes until
+    // there is TLS.
+    let connecting = AssertUnwindSafe(connecting).catch_unwind();
     let (client, lost) = timeout(options.connect_timeout, connecting)
         .await
         .map_err(|_elapsed| attempt.failed(Failure::TimedOut))?
+        .map_err(|_panic| attempt.failed(Failure::Panicked))?
         .map_err(|failure| attempt.failed(failure))?;
 
     let info = client.server_info();
+    if target.pinned().is_some() && !info.auth_required {
+        tracing::warn!(server = %target, "the server asks nobody to log in: whoever reaches it may do anything");
+    }
     let version =
         version::check(&info.version).map_err(|error| attempt.failed(Failure::Version(error)))?;
     let server = ServerFacts {

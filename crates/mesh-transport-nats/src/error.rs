@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     /// The server's name can't be looked up.
     Name(io::Error),
     TimedOut,
+    /// The client library panicked.
+    Panicked,
     Connect(ConnectError),
     Version(VersionError),
 }
@@ -63,6 +65,10 @@ impl Attempt<'_> {
                 self.error(ErrorKind::Disconnected, detail).caused_by(error)
             }
             Failure::TimedOut => self.timed_out(),
+            Failure::Panicked => {
+                let detail = "what answers there speaks like no nats-server".to_owned();
+                self.error(ErrorKind::Disconnected, detail)
+            }
             Failure::Connect(error) => self.refused(error),
         }
     }

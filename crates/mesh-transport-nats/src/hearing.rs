@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_nats::{Event, ServerError, Subject};
 use mesh_core::port::{ErrorKind, Operation, TransportError};
@@ -29,6 +30,8 @@ pub(crate) struct Hearing {
     revoked: watch::Sender<Revocations>,
     /// How often the client threw away what a subscription had no room for.
     overflows: watch::Sender<u64>,
+    /// Whether the server has said that it retires.
+    retires: AtomicBool,
 }
 
 /// A reply address that the server lets nobody use.
@@ -90,6 +93,7 @@ impl Hearing {
             words: Mutex::default(),
             revoked: watch::Sender::default(),
             overflows: watch::Sender::default(),
+            retires: AtomicBool::new(false),
         })
     }
 
@@ -101,6 +105,10 @@ impl Hearing {
                 *self.words.lock() = Some(format!("the server says {:?}", error.to_string()));
             }
             Event::Disconnected | Event::Closed => self.end(),
+            Event::LameDuckMode => {
+                tracing::info!("the server retires");
+                self.retires.store(true, Ordering::Relaxed);
+            }
             Event::SlowConsumer(_) => self.overflows.send_modify(|count| *count += 1),
             other => tracing::debug!(event = %other, "of the client"),
         }
@@ -137,6 +145,12 @@ impl Hearing {
     /// Returns when it is lost.
     pub(crate) async fn lost(&self) {
         let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
+    }
+
+    /// Whether the server has said that it retires: its streams are at their end, and its connections
+    /// will be.
+    pub(crate) fn retires(&self) -> bool {
+        self.retires.load(Ordering::Relaxed)
     }
 
     fn server_says(&self, words: &str) {

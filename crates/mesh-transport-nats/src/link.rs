@@ -130,6 +130,16 @@ impl Link {
         }
     }
 
+    /// The same for a call about `subject`, which the error names.
+    pub(crate) async fn session_for(
+        &self,
+        operation: Operation,
+        subject: &str,
+        deadline: Instant,
+    ) -> Result<Arc<Session>, TransportError> {
+        self.session(operation, deadline).await.map_err(|error| error.about(subject))
+    }
+
     async fn session_later(
         &self,
         operation: Operation,
@@ -282,8 +292,10 @@ pub(crate) fn deadline(span: Duration) -> Instant {
     now.checked_add(span).unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))
 }
 
-/// What may be sent to this server: its limit counts headers and payload together.
+/// What may be sent to this server: its limit counts headers and payload together, and what stands around
+/// the headers.
 pub(crate) fn limits(max_payload: usize) -> Limits {
     let headers = Limits::default().max_header_bytes.min(max_payload / 4);
-    Limits { max_payload: max_payload.saturating_sub(headers), max_header_bytes: headers }
+    let around = "NATS/1.0\r\n\r\n".len();
+    Limits { max_payload: max_payload.saturating_sub(headers + around), max_header_bytes: headers }
 }

@@ -62,8 +62,14 @@ pub(crate) async fn listen<T: Send + 'static>(
 ) -> Result<Arrivals<T>, TransportError> {
     let link = owner.link();
     link.check_open(place.operation)?;
-    let session = link.session(place.operation, due).await?;
-    let spot = Spot::take(session, &place, due).await?;
+    let spot = loop {
+        let session = link.session_for(place.operation, &place.filter, due).await?;
+        match Spot::take(Arc::clone(&session), &place, due).await {
+            // Nothing was heard yet, so the next session does as well.
+            Err(error) if session.is_lost_by(&error, due).await => {}
+            taken => break taken?,
+        }
+    };
     let id = link.next_id();
     link.placed(id, &spot.session);
     let (reader, gone) = watch::channel(());
@@ -163,7 +169,8 @@ impl<T: Send + 'static> Pump<T> {
                     return Some(None);
                 }
                 () = &mut draining => {
-                    while let Some(Some(message)) = subscriber.next().now_or_never() {
+                    while let Some(Some(message)) = unconstrained(subscriber.next()).now_or_never()
+                    {
                         self.take(message);
                     }
                     let _ = subscriber.unsubscribe().await;

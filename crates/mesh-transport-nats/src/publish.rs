@@ -5,8 +5,10 @@ use std::sync::Arc;
 use async_nats::StatusCode;
 use async_nats::message::OutboundMessage;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::address::Branch;
@@ -27,7 +29,7 @@ pub(crate) async fn live(
 
 async fn proven(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
     let operation = Operation::Publish;
-    let session = link.session(operation, due).await?;
+    let session = link.session_for(operation, message.subject().as_str(), due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let reply = message.reply().map(|reply| async_nats::Subject::from(reply.as_str()));
     let named = reply.clone().map_or(Reply::None, |reply| Reply::Given(Box::new(reply)));
@@ -56,7 +58,7 @@ pub(crate) async fn to_somebody(
 
 async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
     let operation = Operation::Publish;
-    let session = link.session(operation, due).await?;
+    let session = link.session_for(operation, message.subject().as_str(), due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let echoes = Branch::of(&session.inbox().echo(0));
     let (publish, asked) = Op::asking(operation, &subject, &echoes);
@@ -104,7 +106,8 @@ async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<()
             Outcome::Answer(_) | Outcome::Handled => {
                 // No answer came before the echo. A refusal would come by the other channel.
                 session.handled(operation, due).await?;
-                match futures_util::FutureExt::now_or_never(first) {
+                // Not counted as the task's work: one that has done much would find nothing.
+                match unconstrained(first).now_or_never() {
                     Some(Ok(Outcome::Denied(words))) => Err(denied(operation, &subject, words)),
                     Some(Ok(Outcome::Lost(error))) => Err(lost(operation, &subject, error)),
                     Some(Err(error)) => Err(error),

@@ -1,6 +1,8 @@
 //! One connection of the client library, from its first word to its loss. It is never mended: the
 //! supervisor makes a new one, so nothing that was queued for one session is sent in the next.
 
+mod seen;
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -33,7 +35,6 @@ const UNPROVEN: usize = 100;
 const RESPONDERS: usize = 256;
 
 /// See the module. Dropped by the last who uses it, its connection ends.
-#[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: u64,
     pub(crate) client: Client,
@@ -184,6 +185,11 @@ impl Session {
         self.server.cluster.is_some()
     }
 
+    /// Whether its server retires: who has no answer from a stream there has to wait for the next session.
+    pub(crate) fn retires(&self) -> bool {
+        self.hearing.retires()
+    }
+
     /// Whether the connection still stands, as far as is known.
     pub(crate) fn stands(&self) -> bool {
         !self.hearing.is_lost()
@@ -302,7 +308,7 @@ impl Session {
             .await?;
         match outcome {
             Outcome::Denied(words) => Err(denied(operation, filter, words)),
-            Outcome::Lost(error) => Err(error.about(filter)),
+            Outcome::Lost(error) => Err(seen::unanswered(operation, filter, error)),
             Outcome::Handled | Outcome::Answer(_) => {
                 subscriber.ok_or_else(|| disconnected(operation))
             }

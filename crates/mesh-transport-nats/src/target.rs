@@ -3,13 +3,15 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-use mesh_core::credential::{BrokerUrl, Credential, Fingerprints, Host, Login};
+use mesh_core::credential::{
+    BrokerUrl, Credential, EnrolmentToken, Fingerprints, Host, Login, Server,
+};
 use mesh_core::identity::Principal;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 
 /// Where to connect, as whom, and whom to trust there.
 ///
-/// What comes from a [`Credential`] always has TLS with a pinned certificate; nothing takes that away.
+/// What comes from a [`Credential`] or an [`EnrolmentToken`] always has TLS with a pinned certificate; nothing takes that away.
 /// No CA bundle is needed. The client library reads the machine's all the same, so where `SSL_CERT_FILE` or
 /// `SSL_CERT_DIR` names what isn't there, connecting is `Invalid`, and the error names the variable.
 ///
@@ -53,17 +55,34 @@ impl Target {
     /// # Errors
     /// [`TargetError::NotNats`] and [`TargetError::NoLogin`].
     pub fn of(credential: &Credential) -> Result<Self, TargetError> {
-        let BrokerUrl::Nats { server } = credential.url() else {
-            return Err(TargetError::NotNats);
-        };
+        let server = nats(credential.url())?;
         let login = server.login().ok_or(TargetError::NoLogin)?;
-        Ok(Self {
+        Ok(Self::pinning(server, login, credential.principal().clone(), credential.fingerprints()))
+    }
+
+    /// The server of an enrolment token, for the program that enrols with it: it may publish its request and
+    /// hear the answer, and nothing else (protocol §5, §6).
+    ///
+    /// # Errors
+    /// [`TargetError::NotNats`].
+    pub fn of_enrolment(token: &EnrolmentToken) -> Result<Self, TargetError> {
+        let server = nats(token.url())?;
+        Ok(Self::pinning(server, token.login(), Principal::from(token), token.fingerprints()))
+    }
+
+    fn pinning(
+        server: &Server,
+        login: &Login,
+        principal: Principal,
+        fingerprints: &Fingerprints,
+    ) -> Self {
+        Self {
             host: server.host().clone(),
             port: server.port(),
             login: login.clone(),
-            principal: credential.principal().clone(),
-            trust: Trust::Pinned(credential.fingerprints().clone()),
-        })
+            principal,
+            trust: Trust::Pinned(fingerprints.clone()),
+        }
     }
 
     /// A server on this machine that is reached **without TLS**, for tests and benchmarks: the password
@@ -118,6 +137,13 @@ impl Target {
     }
 }
 
+fn nats(url: &BrokerUrl) -> Result<&Server, TargetError> {
+    match url {
+        BrokerUrl::Nats { server } => Ok(server),
+        _ => Err(TargetError::NotNats),
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.pinned().is_some() { "tls" } else { "nats" };
@@ -134,7 +160,7 @@ impl From<TargetError> for TransportError {
 
 #[cfg(test)]
 mod tests {
-    use mesh_core::credential::Secret;
+    use mesh_core::credential::{ControllerKey, Secret};
 
     use super::*;
 
@@ -161,6 +187,24 @@ mod tests {
             assert_eq!(target.login().password().expose(), "p@ss");
             assert!(!format!("{target:?}").contains("p@ss"));
         }
+    }
+
+    #[test]
+    fn an_enrolment_token_leads_to_its_own_user_with_the_pin() {
+        let pins = credential("tls://u:p@h").fingerprints().clone();
+        let token = |url: &str| {
+            let (id, node) = ("t0k3n".parse().unwrap(), "n3".parse().unwrap());
+            let key = ControllerKey::from_bytes([9; 32]);
+            let secret = Secret::new("hunter2");
+            EnrolmentToken::new(id, secret, node, url.parse().unwrap(), pins.clone(), key).unwrap()
+        };
+        let target = Target::of_enrolment(&token("tls://bus.example")).unwrap();
+        assert_eq!(target.to_string(), "tls://bus.example:4222");
+        assert_eq!(target.principal().to_string(), "enrolment t0k3n");
+        assert_eq!((target.login().user(), target.pinned()), ("enrol.t0k3n", Some(&pins)));
+        assert!(!format!("{target:?}").contains("hunter2"));
+        let elsewhere = Target::of_enrolment(&token("amqps://bus.example"));
+        assert_eq!(elsewhere.unwrap_err(), TargetError::NotNats);
     }
 
     #[test]

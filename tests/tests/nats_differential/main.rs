@@ -1,7 +1,7 @@
 //! Random steps on the durable broker in the process and on a real nats-server look the same.
 //!
-//! A failure names the seed of its run; `PROPTEST_RNG_SEED` takes it, and `PROPTEST_CASES` asks for more
-//! runs than usual.
+//! The usual runs are the same each time. `PROPTEST_RNG_SEED` asks for others, `PROPTEST_CASES` for more;
+//! a failure names the seed of its run.
 #![expect(unreachable_pub, reason = "a test")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 

@@ -1,13 +1,15 @@
 //! Many runs, several at once.
 
 use std::fmt::Debug;
-use std::hash::{BuildHasher, RandomState};
 use std::thread;
 
 use mesh_testkit::differential::Difference;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use tokio::runtime::Builder;
+
+/// Everybody's runs are the same unless asked otherwise: what fails for one fails for the next.
+const USUAL_SEED: u64 = 20_261_130;
 
 /// How many runs, and how many of them at once.
 pub struct Runs {
@@ -28,7 +30,7 @@ impl Runs {
         let config = Config { max_shrink_time: 120_000, ..config(cases.div_ceil(self.at_once)) };
         let first = match usual.rng_seed {
             RngSeed::Fixed(seed) => seed,
-            RngSeed::Random => RandomState::new().hash_one(0) >> 16,
+            RngSeed::Random => USUAL_SEED,
         };
         let one = |seed| {
             let config = Config { rng_seed: RngSeed::Fixed(seed), ..config.clone() };

@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, MaybeDone, join_all, maybe_done};
+use mesh_core::identity::Responder;
 use mesh_core::port::{
-    CloseReport, Connection, ErrorKind, PublishOptions, ReceiveError, TransportError,
+    CloseReport, Connection, ErrorKind, PublishOptions, ReceiveError, SubscribeOptions,
+    TransportError,
 };
-use mesh_testkit::fixtures::{event, filter, message, module};
+use mesh_testkit::fixtures::{event, filter, message, module, module_name};
 use mesh_testkit::servers::nats::NatsServer;
+use mesh_testkit::servers::{Direction, Proxy};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::bed::{self, States};
@@ -226,4 +229,49 @@ async fn what_outlives_the_runtime_of_its_connection_ends_and_says_why() {
     // Neither needs a runtime to go.
     std::thread::spawn(move || drop((connection, heard, events))).join().unwrap();
     bed::connections(&server, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn calls_under_way_when_the_runtime_of_their_connection_ends_say_so_at_once() {
+    let server = bed::server_with_mail(bed::rules(PATIENCE)).await;
+    let proxy = Proxy::before(server.address()).await.unwrap();
+    for wait in [true, false] {
+        let other = runtime();
+        let address = proxy.address();
+        let dialling = other.spawn(async move { bed::dial(address, module("n1", "mail")).await });
+        let connection = dialling.await.unwrap();
+        // Nothing is answered any more.
+        proxy.stall(Direction::ToClient);
+        let (transport, streams) = (connection.transport(), connection.streams().unwrap());
+        let options = |require_receiver| PublishOptions { require_receiver, timeout: bed::LONG };
+        let asked = message("mesh.tools.crm.find", "");
+        let crm = Responder::Module(module_name("crm"));
+        let asking = connection.requests().unwrap().request(crm, asked, bed::LONG);
+        let appending = streams.append(bed::event("x"), bed::appending("x", bed::LONG));
+        let subscribing = transport.subscribe(
+            filter("mesh.tools.>"),
+            SubscribeOptions { timeout: bed::LONG, ..<_>::default() },
+        );
+        let mut calls: Vec<BoxFuture<'_, Result<(), TransportError>>> = vec![
+            transport.publish(message(&live(), ""), options(false)),
+            transport.publish(message(&live(), ""), options(true)),
+            transport.flush(bed::LONG),
+            asking.map(|done| done.map(drop)).boxed(),
+            appending.map(|done| done.map(drop)).boxed(),
+            subscribing.map(|done| done.map(drop)).boxed(),
+        ];
+        for call in &mut calls {
+            assert!(call.now_or_never().is_none());
+        }
+        if wait {
+            tokio::task::spawn_blocking(move || drop(other)).await.unwrap();
+        } else {
+            other.shutdown_background();
+        }
+        for done in tokio::time::timeout(PATIENCE, join_all(calls)).await.expect("ends at once") {
+            let error = done.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+        }
+        proxy.resume();
+    }
 }

@@ -122,6 +122,50 @@ async fn the_loss_of_a_leader_under_load_loses_nothing_and_ends_no_reader() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_stands_still_and_wakes_up_behind_another_loses_nothing() {
+    let cluster = three().await;
+    let (leader, others) = roles(&cluster).await;
+    let at_leader = bed::dial(leader.address(), module("n1", "p0")).await;
+    let elsewhere = bed::dial(others[0].address(), module("n1", "p1")).await;
+    let reader = bed::dial(others[1].address(), module("n1", "mail")).await;
+    let rules = bed::rules(Duration::from_secs(5));
+    let deliveries = bed::consume(&reader, bed::mail(), bed::reading(rules, 200)).await;
+    let reading = tokio::spawn(read(deliveries, EVENTS));
+    let (confirmed, count) = (Arc::default(), Arc::new(AtomicU64::new(0)));
+    let publishing = [(at_leader, 0), (elsewhere, EVENTS / 2)].map(|(connection, from)| {
+        tokio::spawn(publish(connection, from, Arc::clone(&confirmed), Arc::clone(&count)))
+    });
+    bed::until("a quarter of the events", || {
+        (count.load(Ordering::Relaxed) >= EVENTS / 4).then_some(())
+    })
+    .await;
+    leader.pause().unwrap();
+    bed::until_async("another leader of the events", async || {
+        for other in &others {
+            let jsz = other.jsz().await.unwrap();
+            let stream = &jsz["account_details"][0]["stream_detail"][0];
+            if stream["cluster"]["leader"] == other.name() {
+                return Some(());
+            }
+        }
+        None
+    })
+    .await;
+    // It takes itself for the leader yet, and has answers to give.
+    leader.resume().unwrap();
+    for publisher in publishing {
+        publisher.await.unwrap();
+    }
+    let reading = tokio::time::timeout(OUTAGE, reading).await.expect("all events in time");
+    let (handled, again) = reading.unwrap();
+    let confirmed = std::mem::take(&mut *confirmed.lock());
+    println!("a leader woke up: {} confirmed, {again} came again", confirmed.len());
+    let lost = confirmed.iter().filter(|(id, _)| !handled.contains(id)).count();
+    assert_eq!((confirmed.len() as u64, lost), (EVENTS, 0));
+    assert_eq!(bed::stored(others[0].address()).await, EVENTS, "each is stored once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_quorum_calls_end_in_their_time_and_readers_wait() {
     let cluster = three().await;
     let (leader, others) = roles(&cluster).await;

@@ -9,16 +9,27 @@
 #![allow(clippy::print_stdout, reason = "what happened is told in numbers")]
 #![allow(clippy::future_not_send, reason = "looks of a test stay on its task")]
 
+mod accounts;
 mod bed;
 mod changes;
 mod closing;
 mod cluster;
+mod cuts;
 mod denials;
+mod dropped;
+mod foreign;
 mod gone;
+mod hostile;
 mod kills;
+mod meanwhile;
+mod paused;
+mod retiring;
 mod sessions;
 mod silent;
 mod slow;
+mod smuggled;
+mod starved;
 mod storm;
 mod verdicts;
+mod waiting;
 mod ways;

@@ -26,6 +26,17 @@ async fn a_closed_connection_leaves_the_server() {
 }
 
 #[tokio::test]
+async fn what_a_port_shows_is_what_it_counts_and_nothing_of_the_clients_insides() {
+    let server = NatsServer::launch(bed::config("")).await.unwrap();
+    let connection = bed::dial(server.address(), module("n1", "mail")).await;
+    let shown = format!("{:?}", connection.transport());
+    assert!(shown.contains("waiting: 0") && shown.contains("principal"), "{shown}");
+    for inside in ["async_nats", "Semaphore", "RwLock"] {
+        assert!(!shown.contains(inside), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn a_dropped_connection_leaves_the_server_after_what_it_sent() {
     let rules = bed::rules(Duration::from_secs(60));
     let server = bed::server_with_mail(rules).await;

@@ -25,6 +25,8 @@ pub(crate) enum DemoError {
     Credentials(#[from] Mistakes),
     #[error(transparent)]
     Way(#[from] WayError),
+    #[error("as {credential}: {error}")]
+    Connect { credential: String, error: mesh_core::port::TransportError },
     #[error("no credential for {0}")]
     NoCredential(String),
     #[error(

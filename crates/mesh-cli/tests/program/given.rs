@@ -148,6 +148,21 @@ async fn a_server_that_is_down_is_named_without_the_password_and_it_exits_2() {
     assert!(!told.contains(controller.password().expose()), "{told}");
 }
 
+#[tokio::test]
+async fn a_credential_that_is_refused_is_named_and_it_exits_2() {
+    let (_server, folder) = given("given-pin").await;
+    let file = folder.0.join("north.mail.json");
+    let mut document: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    document["fingerprint"] = "ab".repeat(32).into();
+    folder.write("north.mail.json", document.to_string());
+    let run = demo(&folder, &[]);
+    assert_eq!(run.status.code(), Some(2), "{}", text(&run.stdout));
+    let told = text(&run.stderr);
+    assert!(told.starts_with("mesh demo: as north.mail: connect tls://"), "{told}");
+    assert!(told.contains("pinned is abab"), "{told}");
+}
+
 #[test]
 fn credentials_go_with_a_broker_that_runs_only() {
     for arguments in [

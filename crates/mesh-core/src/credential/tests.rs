@@ -218,6 +218,30 @@ fn a_token_reads_back_and_a_bad_one_is_refused() {
 }
 
 #[test]
+fn a_token_logs_in_with_its_secret_unless_its_url_says_otherwise() {
+    let token = |url: &str, secret: &str| {
+        EnrolmentToken::new(
+            "t0".parse().unwrap(),
+            Secret::new(secret),
+            "n3".parse().unwrap(),
+            url.parse().unwrap(),
+            Fingerprint::from_bytes([7; 32]).into(),
+            ControllerKey::from_bytes([9; 32]),
+        )
+    };
+    let login = |url: &str| {
+        let token = token(url, "hunter2").unwrap();
+        let login = token.login();
+        (login.user().to_owned(), login.password().expose().to_owned())
+    };
+    assert_eq!(login("tls://bus.example"), ("enrol.t0".to_owned(), "hunter2".to_owned()));
+    assert_eq!(login("tls://u:p%40ss@bus.example"), ("u".to_owned(), "p@ss".to_owned()));
+    let refused = |secret: &str| token("tls://bus.example", secret).unwrap_err();
+    assert_eq!((refused("").field, refused("").problem), ("secret", CredentialProblem::Missing));
+    assert!(matches!(refused("a\0b").problem, CredentialProblem::Expected { .. }));
+}
+
+#[test]
 fn no_error_and_no_debug_shows_a_password() {
     let bad = [
         "tls://u:s3cr3t@h:99999",

@@ -7,7 +7,10 @@ use base64::{DecodeError, alphabet};
 use serde::Serialize;
 
 use super::reader::{DOCUMENT, Reader, error, within_size};
-use super::{BrokerUrl, CredentialError, CredentialProblem, Fingerprints, Secret};
+use super::{
+    BrokerUrl, CredentialError, CredentialProblem, Fingerprints, Login, Secret, Server, UrlProblem,
+};
+use crate::identity::Principal;
 use crate::name::{NodeName, TokenId};
 
 /// base64url, written without padding, read with or without.
@@ -28,7 +31,8 @@ pub struct EnrolmentToken {
     url: BrokerUrl,
     fingerprints: Fingerprints,
     id: TokenId,
-    secret: Secret,
+    /// `enrol.<id>` and the secret.
+    own: Login,
     node: NodeName,
     controller_key: ControllerKey,
 }
@@ -38,10 +42,11 @@ pub struct EnrolmentToken {
 pub struct ControllerKey([u8; 32]);
 
 impl EnrolmentToken {
-    /// A token for `node`; `secret` must not be empty.
+    /// A token for `node`; `secret` must be fit for a password: not empty, and without control characters.
     ///
     /// # Errors
-    /// [`CredentialProblem::Missing`] for an empty secret.
+    /// [`CredentialProblem::Missing`] for an empty secret, [`CredentialProblem::Expected`] for one that is
+    /// no password.
     pub fn new(
         id: TokenId,
         secret: Secret,
@@ -50,10 +55,15 @@ impl EnrolmentToken {
         fingerprints: Fingerprints,
         controller_key: ControllerKey,
     ) -> Result<Self, CredentialError> {
-        if secret.expose().is_empty() {
-            return Err(error("secret", CredentialProblem::Missing));
-        }
-        Ok(Self { url, fingerprints, id, secret, node, controller_key })
+        // The same on each broker: an enrolment's user has no node in it.
+        let user = Principal::Enrolment { token: id.clone() }.amqp_user();
+        let own = Login::new(user, secret).map_err(|problem| {
+            let missing = matches!(problem, UrlProblem::Password);
+            let expected =
+                CredentialProblem::Expected { what: "text without control characters", offset: 0 };
+            error("secret", if missing { CredentialProblem::Missing } else { expected })
+        })?;
+        Ok(Self { url, fingerprints, id, own, node, controller_key })
     }
 
     /// Reads the base64url text; white space around it is left out.
@@ -99,7 +109,7 @@ impl EnrolmentToken {
             url: self.url.expose(),
             fingerprint: self.fingerprints.iter().map(ToString::to_string).collect(),
             id: &self.id,
-            secret: self.secret.expose(),
+            secret: self.secret().expose(),
             node: &self.node,
             controller_key: self.controller_key.to_string(),
         };
@@ -109,7 +119,7 @@ impl EnrolmentToken {
         }
     }
 
-    /// The token's id, which is also its user's.
+    /// The token's id.
     #[must_use]
     pub fn id(&self) -> &TokenId {
         &self.id
@@ -118,7 +128,14 @@ impl EnrolmentToken {
     /// What proves the token.
     #[must_use]
     pub fn secret(&self) -> &Secret {
-        &self.secret
+        self.own.password()
+    }
+
+    /// As whom it logs in: the user and password of its URL, where that has them, else `enrol.<id>` with
+    /// the secret.
+    #[must_use]
+    pub fn login(&self) -> &Login {
+        self.url.server().and_then(Server::login).unwrap_or(&self.own)
     }
 
     /// The node that it is for.

@@ -107,7 +107,15 @@ impl Connection {
     /// # Errors
     /// `Unsupported` where the transport has no such port, or this principal is not the controller.
     pub fn administration(&self) -> Result<&Arc<dyn Administration>, TransportError> {
-        self.administration.as_ref().ok_or_else(|| unsupported(Operation::Assert))
+        self.administration.as_ref().ok_or_else(|| {
+            let error = unsupported(Operation::Assert);
+            match &self.principal {
+                Principal::Controller { .. } => error,
+                other => {
+                    error.detail(format!("this is {other}, and only the controller administers"))
+                }
+            }
+        })
     }
 }
 

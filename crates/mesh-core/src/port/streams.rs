@@ -72,7 +72,7 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_of_an_absent_consumer_is_not_found`.
     /// - `consume_ack_is_final`: an acknowledged message is not delivered again, to anyone.
     /// - `consume_nak_delivers_again`: the same message with `attempt` one higher.
-    /// - `consume_nak_with_a_delay_waits`: not before the delay; other messages pass meanwhile.
+    /// - `consume_nak_with_a_delay_waits`: not before the delay, however long; other messages pass meanwhile.
     ///   \[`DelayedNak`, else `Unsupported`]
     /// - `consume_terminate_is_final`: never delivered again.
     /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed. \[`ClaimTimeout`, else

@@ -49,7 +49,7 @@ impl AckAddress {
             StreamName::from_name(names.next()?)?,
             ConsumerName::new(names.next()?).ok()?,
         );
-        let AckNumbers { delivered, stream_sequence, consumer_sequence, pending } =
+        let AckNumbers { delivered, stream_sequence, consumer_sequence, pending, .. } =
             AckPrefix::of(&consumer).read(subject.as_str())?;
         Some(Self { consumer, delivered, stream_sequence, consumer_sequence, pending })
     }
@@ -79,7 +79,7 @@ const FIRST_FORM: usize = 7;
 /// let mail = ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_mail")?);
 /// let prefix = AckPrefix::of(&mail);
 /// let numbers = prefix.read("$JS.ACK.EVENTS.n1_mail.2.17.9.1700000000000000000.0");
-/// assert_eq!(numbers.map(|numbers| numbers.delivered), Some(2));
+/// assert_eq!(numbers.map(|numbers| (numbers.delivered, numbers.stream_sequence)), Some((2, 17)));
 /// assert!(prefix.read("$JS.ACK.EVENTS.n1_crm.2.17.9.1700000000000000000.0").is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -96,6 +96,9 @@ pub struct AckNumbers {
     pub stream_sequence: u64,
     /// The delivery's number in the consumer.
     pub consumer_sequence: u64,
+    /// When the stream stored the message, in nanoseconds since the Unix epoch: with the number it tells
+    /// messages apart also where the stream was made anew.
+    pub time: u64,
     /// How many messages still wait for the consumer.
     pub pending: u64,
 }
@@ -144,9 +147,8 @@ fn numbers(text: &str, more: bool) -> Option<AckNumbers> {
     let mut tokens = text.split('.');
     let mut number = || tokens.next()?.parse::<u64>().ok();
     let (delivered, stream_sequence, consumer_sequence) = (number()?, number()?, number()?);
-    let _time = number()?;
-    let pending = number()?;
+    let (time, pending) = (number()?, number()?);
     let rest = tokens.next();
     let complete = if more { rest.is_none_or(|token| !token.is_empty()) } else { rest.is_none() };
-    complete.then_some(AckNumbers { delivered, stream_sequence, consumer_sequence, pending })
+    complete.then_some(AckNumbers { delivered, stream_sequence, consumer_sequence, time, pending })
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use mesh_core::port::{Capability, Delivery, Reason};
 
 use super::consume::in_flight;
@@ -67,8 +69,10 @@ async fn consume_nak_delivers_again(stage: &Stage<'_>) -> Verdict {
 
 async fn consume_nak_with_a_delay_waits(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
-    desk.append_all(&["1"]).await?;
+    desk.append_all(&["0", "1"]).await?;
     let (mail, mut reading) = desk.reader("mail").await?;
+    // Longer than any clock holds: it comes no sooner for that.
+    desk.expect(&mut reading, "0").await?.nak(Some(Duration::MAX)).await?;
     let delay = desk.scene.span;
     let clock = mail.clock();
     let begin = clock.monotonic();

@@ -1,12 +1,11 @@
 use std::sync::Arc;
 
-use lapin::Channel;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::flight::Flight;
+use super::flight::{Flight, Line};
 use super::pipeline::confirming;
 use super::{Confirmed, Outgoing};
 use crate::error::failed;
@@ -23,18 +22,13 @@ const KEPT: usize = 2;
 /// that message.
 #[derive(Debug)]
 pub(super) struct Lanes {
-    free: Mutex<Vec<Channel>>,
+    free: Mutex<Vec<Arc<Line>>>,
     room: Arc<Semaphore>,
-    turn: Mutex<()>,
 }
 
 impl Default for Lanes {
     fn default() -> Self {
-        Self {
-            free: Mutex::default(),
-            room: Arc::new(Semaphore::new(MOST)),
-            turn: Mutex::default(),
-        }
+        Self { free: Mutex::default(), room: Arc::new(Semaphore::new(MOST)) }
     }
 }
 
@@ -44,17 +38,17 @@ impl Lanes {
         self: &Arc<Self>,
         wire: &Wire,
         operation: Operation,
-        outgoing: &Outgoing,
+        outgoing: Outgoing,
         place: OwnedSemaphorePermit,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let room = Arc::clone(&self.room).acquire_owned().await;
         let room = room.map_err(|_| TransportError::new(ErrorKind::Closed, operation))?;
-        let channel = match self.taken() {
-            Some(channel) => channel,
+        let line = match self.taken() {
+            Some(line) => line,
             None => confirming(wire, operation, due).await?,
         };
-        let (lanes, lane, wanted) = (Arc::clone(self), channel.clone(), outgoing.mandatory);
+        let (lanes, lane, wanted) = (Arc::clone(self), Arc::clone(&line), outgoing.mandatory);
         let landed = move |spoke| {
             if spoke {
                 let mut free = lanes.free.lock();
@@ -64,12 +58,12 @@ impl Lanes {
             }
             drop((room, place));
         };
-        let flight = Flight::launch(channel, outgoing, &self.turn, landed);
+        let flight = Flight::new(&line, outgoing, landed);
         flight.await.map_err(|error| failed(&error, operation))
     }
 
-    fn taken(&self) -> Option<Channel> {
+    fn taken(&self) -> Option<Arc<Line>> {
         let mut free = self.free.lock();
-        std::iter::from_fn(|| free.pop()).find(|channel| channel.status().connected())
+        std::iter::from_fn(|| free.pop()).find(|line| line.stands())
     }
 }

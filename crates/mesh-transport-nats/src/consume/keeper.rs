@@ -185,7 +185,7 @@ async fn again(
 
 impl Reading {
     /// Whether nothing of it is left to be settled or confirmed.
-    fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         let state = self.state.lock();
         state.claims.is_empty() && state.verdicts.is_empty()
     }

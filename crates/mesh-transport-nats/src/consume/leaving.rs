@@ -40,7 +40,9 @@ impl Reading {
         {
             // What the server had sent before it heard of this still comes.
             while let Some(message) = source.next().await {
-                given.extend(message.reply);
+                if self.is_own(&message) {
+                    given.extend(message.reply);
+                }
             }
         }
         let held = std::mem::take(&mut self.state.lock().held);

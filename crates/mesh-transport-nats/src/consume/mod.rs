@@ -1,5 +1,6 @@
 //! Reading a durable consumer: pushed by the server to one subject of its own, claimed one by one.
 
+mod arriving;
 mod keeper;
 mod leaving;
 mod reading;
@@ -32,10 +33,17 @@ pub(crate) async fn consume(
     let link = owner.link();
     link.check_open(Operation::Consume)?;
     let due = deadline(options.timeout);
-    let session = link.session(Operation::Consume, due).await?;
+    let name = consumer.to_string();
     let reading = Arc::new(Reading::new(link, consumer, options));
-    reading.make_way(&session, due).await;
-    let source = reading.open(&session, due).await?;
+    let (session, source) = loop {
+        let session = link.session_for(Operation::Consume, &name, due).await?;
+        reading.make_way(&session, due).await;
+        match reading.open(&session, due).await {
+            // Nothing was read yet, so the next session does as well.
+            Err(error) if session.is_lost_by(&error, due).await => {}
+            opened => break (session, opened?),
+        }
+    };
     reading.place(&session, source);
     link.remember(&reading);
     link.placed(reading.id, &session);

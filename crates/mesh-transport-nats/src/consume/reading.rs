@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -11,7 +10,6 @@ use std::time::Duration;
 use async_nats::message::OutboundMessage;
 use async_nats::{StatusCode, Subject, Subscriber};
 use bytes::Bytes;
-use futures_core::Stream;
 use mesh_core::port::{
     ConsumeOptions, Delivery, DeliveryInfo, ErrorKind, Operation, ReceiveError, RefusalReason,
     TransportError,
@@ -23,6 +21,7 @@ use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::arriving::foreign;
 use super::leaving::Departure;
 use super::settle::{self, Claimed};
 use super::verdicts::Verdicts;
@@ -56,19 +55,21 @@ pub(crate) struct Reading {
 
 #[derive(Default)]
 pub(super) struct State {
-    source: Option<Subscriber>,
+    pub(super) source: Option<Subscriber>,
     pub(super) held: VecDeque<Held>,
     pub(super) claims: FxHashMap<u64, Subject>,
     next_claim: u64,
+    /// The highest number that a message had which was handed on.
+    pub(super) highest: u64,
     pub(super) verdicts: Verdicts,
     pub(super) departure: Departure,
     /// What was given back since the reader is gone, until the server knows that it is.
     pub(super) deferred: Vec<Subject>,
-    words: VecDeque<ReceiveError>,
-    recent: Recent,
+    pub(super) words: VecDeque<ReceiveError>,
+    pub(super) recent: Recent,
     end: Option<Option<TransportError>>,
     over: bool,
-    waker: Option<Waker>,
+    pub(super) waker: Option<Waker>,
 }
 
 /// A delivery that waits for the reader.
@@ -200,7 +201,9 @@ impl Reading {
                 Ok(Word::Here)
             }
             Outcome::Denied(words) => Err(denied(operation, &self.consumer.to_string(), words)),
-            Outcome::Lost(error) => Err(error),
+            Outcome::Lost(error) => {
+                Err(crate::publish::lost(operation, &self.consumer.to_string(), error))
+            }
         }
     }
 
@@ -245,14 +248,12 @@ impl Reading {
         mut message: async_nats::Message,
         state: &mut State,
     ) -> Result<Delivery, ReceiveError> {
-        let ack = message.reply.take();
-        let numbers = ack.as_ref().and_then(|ack| self.prefix.read(ack));
+        let numbers = message.reply.as_ref().and_then(|ack| self.prefix.read(ack));
+        let (Some(numbers), Some(ack)) = (numbers, message.reply.take()) else {
+            return Err(foreign(&message, &mut state.recent));
+        };
         let Ok(message) = convert::message_in(message, false, &mut state.recent) else {
             return Err(ReceiveError::Lagged { lost: 1 });
-        };
-        let (Some(numbers), Some(ack)) = (numbers, ack) else {
-            let (subject, reason) = (message.subject().clone(), RefusalReason::ForeignAck);
-            return Err(ReceiveError::Refused { subject, reason });
         };
         let fits = |filter: &Filter| filter.matches(message.subject());
         if !self.patterns.is_empty() && !self.patterns.iter().any(fits) {
@@ -265,25 +266,12 @@ impl Reading {
             ack_wait: Some(self.rules.ack_wait),
             sequence: Some(numbers.stream_sequence),
         };
+        self.forget_namesake(numbers, state);
         let claim = state.next_claim;
         state.next_claim += 1;
         state.claims.insert(claim, ack);
         let settlement = Claimed { reading: Arc::clone(self), claim };
         Ok(Delivery::new(message, info, Box::new(settlement)))
-    }
-
-    /// Takes what has arrived for a reader that does not come, so that it can be reported on.
-    pub(super) fn collect(&self) {
-        let mut state = self.state.lock();
-        let waker = state.waker.clone().unwrap_or_else(|| Waker::noop().clone());
-        let mut context = Context::from_waker(&waker);
-        let since = Instant::now();
-        while let Poll::Ready(Some(message)) = state.arrived(&mut context) {
-            state.held.push_back(Held { message, since });
-        }
-        if !state.held.is_empty() {
-            self.wake(state);
-        }
     }
 
     /// The subscription, to be given up.
@@ -316,29 +304,6 @@ impl Reading {
         if let Some(waker) = waker {
             waker.wake();
         }
-    }
-}
-
-impl State {
-    /// What waits here, else what the server sends next.
-    fn next(&mut self, context: &mut Context<'_>) -> Poll<async_nats::Message> {
-        if let Some(held) = self.held.pop_front() {
-            return Poll::Ready(held.message);
-        }
-        match self.arrived(context) {
-            Poll::Ready(Some(message)) => Poll::Ready(message),
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
-        }
-    }
-
-    fn arrived(&mut self, context: &mut Context<'_>) -> Poll<Option<async_nats::Message>> {
-        let Some(source) = &mut self.source else { return Poll::Ready(None) };
-        let arrived = Pin::new(source).poll_next(context);
-        if let Poll::Ready(None) = arrived {
-            // The session is lost. The keeper places it in the next.
-            self.source = None;
-        }
-        arrived
     }
 }
 

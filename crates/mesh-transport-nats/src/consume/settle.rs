@@ -19,6 +19,9 @@ use crate::session::{Handed, Handing, Session};
 
 pub(super) const PROGRESS: &[u8] = b"+WPI";
 const NAK: &[u8] = b"-NAK";
+/// The server counts the end of a delay in nanoseconds since 1970, 63 bits of them: what ends beyond that
+/// would come again at once.
+const LONGEST_DELAY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// How long settling waits for a connection that is away.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -201,7 +204,7 @@ fn verb(verdict: &Verdict) -> Bytes {
         Verdict::Ack => Bytes::from_static(b"+ACK"),
         Verdict::Nak { delay: None } => Bytes::from_static(NAK),
         Verdict::Nak { delay: Some(delay) } => {
-            format!("-NAK {{\"delay\": {}}}", delay.as_nanos()).into()
+            format!("-NAK {{\"delay\": {}}}", delay.min(&LONGEST_DELAY).as_nanos()).into()
         }
         Verdict::Terminate(reason) => format!("+TERM {reason}").into(),
     }

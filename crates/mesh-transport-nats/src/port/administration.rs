@@ -33,7 +33,7 @@ impl Api for LinkApi {
         let link = self.owner.link();
         link.check_open(operation)?;
         let due = link::deadline(timeout);
-        let session = link.session(operation, due).await?;
+        let session = link.session_for(operation, subject, due).await?;
         ask(&session, operation, subject, body, due).await
     }
 }

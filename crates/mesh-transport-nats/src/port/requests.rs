@@ -53,7 +53,7 @@ impl Requests for Port {
         let due = link::deadline(options.timeout);
         let owner = Arc::downgrade(&self.owner);
         let clock = Arc::clone(&link.clock);
-        let mut recent = Recent::default();
+        let mut recent = Recent::of(&filter);
         let queue = Arc::new(Queue::new(options.buffer.get()));
         let calls = Arc::downgrade(&queue);
         let admit = Box::new(move |message: async_nats::Message| {

@@ -69,7 +69,7 @@ impl Transport for Port {
             group: options.group.map(|group| group.as_str().to_owned()),
         };
         let due = link::deadline(options.timeout);
-        let mut recent = Recent::default();
+        let mut recent = Recent::of(&filter);
         let admit = Box::new(move |message: async_nats::Message| {
             if is_servers(&message) {
                 return None;

@@ -46,9 +46,8 @@ impl Server {
         mesh: &Mesh,
         own: Option<Own>,
     ) -> Result<Self, DemoError> {
-        let way = known(&credentials, CONTROLLER)?;
-        let address = way.to_string();
-        let controller = way.dial().await?;
+        let address = known(&credentials, CONTROLLER)?.to_string();
+        let controller = dial(&credentials, CONTROLLER).await?;
         let topology = mesh.topology()?;
         let administration = controller.administration()?;
         let drift = administration.assert(&topology, DriftMode::Report).await?;
@@ -77,6 +76,12 @@ fn known(credentials: &Credentials, name: &str) -> Result<Way, DemoError> {
     credentials.way(name).cloned().ok_or_else(|| DemoError::NoCredential(name.to_owned()))
 }
 
+/// Connects with the credential of this name, once.
+async fn dial(credentials: &Credentials, name: &str) -> Result<Connection, DemoError> {
+    let failed = |error| DemoError::Connect { credential: name.to_owned(), error };
+    known(credentials, name)?.dial().await.map_err(failed)
+}
+
 #[async_trait]
 impl Ground for Server {
     fn place(&self) -> String {
@@ -100,7 +105,7 @@ impl Ground for Server {
     }
 
     async fn connect(&self, principal: &Principal) -> Result<Connection, DemoError> {
-        Ok(known(&self.credentials, &credentials::name_of(principal))?.dial().await?)
+        dial(&self.credentials, &credentials::name_of(principal)).await
     }
 
     fn widens(&self) -> bool {
@@ -115,9 +120,8 @@ impl Ground for Server {
         if self.own.is_none() {
             return backbone_in_process();
         }
-        let [ours, theirs] =
-            GATEWAYS.map(|name| known(&self.credentials, &format!("gateway.{name}")));
-        Ok((ours?.dial().await?, theirs?.dial().await?))
+        let [ours, theirs] = GATEWAYS.map(|name| format!("gateway.{name}"));
+        Ok((dial(&self.credentials, &ours).await?, dial(&self.credentials, &theirs).await?))
     }
 
     async fn end(self: Box<Self>) -> Option<String> {

@@ -142,6 +142,16 @@ impl NatsServer {
         }
     }
 
+    /// Has it retire: it takes nobody new and ends its streams at once, tells its clients so, and ends
+    /// their connections one after the other after its `lame_duck_grace_period`, then itself. Returns at
+    /// once; [`stop`](Self::stop) ends it sooner, or finds it ended.
+    ///
+    /// # Errors
+    /// [`ServerError::State`] if it does not run.
+    pub fn retire(&self) -> Result<(), ServerError> {
+        self.signal(Signal::USR2)
+    }
+
     /// Kills it, as a crash would, and returns when it is gone. What it had not written is lost.
     ///
     /// # Errors
