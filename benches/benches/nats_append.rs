@@ -10,7 +10,8 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use mesh_benches::nats::{EVENT, Ground, headers, id, message};
+use mesh_benches::envelope::{EVENT, id, message};
+use mesh_benches::nats::{Ground, headers};
 use mesh_benches::race::{Contestant, Lap, Race, Stopwatch};
 use mesh_core::message::PublishId;
 use mesh_core::port::{AppendOptions, Streams};
@@ -103,7 +104,7 @@ async fn by_hand(
 mod rival {
     use bytes::{Bytes, BytesMut};
     use futures_util::{StreamExt, stream};
-    use mesh_benches::nats::{EVENT, id, rival_headers};
+    use mesh_benches::envelope::{EVENT, id, rival_headers};
     use mesh_benches::race::{Lap, Stopwatch};
     use ruststream::{Broker, OutgoingMessage, Publisher};
     use ruststream_nats::{JetStreamOptions, JetStreamPublish, JetStreamPublisher, NatsBroker};

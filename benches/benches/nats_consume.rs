@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use mesh_benches::nats::{EVENT, Envelope, Ground, headers, id};
+use mesh_benches::envelope::{EVENT, id};
+use mesh_benches::nats::{Envelope, Ground, headers};
 use mesh_benches::race::{Contestant, Lap, Race, Stopwatch};
 use mesh_core::port::{Connection, ConsumeOptions};
 use mesh_core::topology::{ConsumerRef, DeliverySubject};
@@ -102,7 +103,7 @@ mod rival {
     use std::sync::Arc;
 
     use futures_util::StreamExt;
-    use mesh_benches::nats::EVENT;
+    use mesh_benches::envelope::EVENT;
     use mesh_benches::race::{Lap, Stopwatch};
     use ruststream::{Broker, IncomingMessage, Subscriber};
     use ruststream_nats::{ConnectedNatsBroker, JetStreamSubject, NatsBroker};

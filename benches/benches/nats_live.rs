@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use mesh_benches::nats::{Envelope, Ground, headers, id, message};
+use mesh_benches::envelope::{id, message};
+use mesh_benches::nats::{Envelope, Ground, headers};
 use mesh_benches::race::{Contestant, Lap, Race, Stopwatch};
 use mesh_core::port::{Connection, PublishOptions, SubscribeOptions, Subscription, Transport};
 use mesh_core::subject::{Filter, Subject};

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use mesh_benches::nats::{Envelope, Ground, headers, id, message};
+use mesh_benches::envelope::{id, message};
+use mesh_benches::nats::{Envelope, Ground, headers};
 use mesh_benches::race::{Contestant, Lap, Race, Stopwatch};
 use mesh_core::identity::Responder;
 use mesh_core::message::Headers;
@@ -132,7 +133,7 @@ mod rival {
     use std::hint::black_box;
 
     use bytes::{Bytes, BytesMut};
-    use mesh_benches::nats::{id, rival_headers};
+    use mesh_benches::envelope::{id, rival_headers};
     use ruststream::{Broker, IncomingMessage, OutgoingMessage, RequestReply};
     use ruststream_nats::{NatsBroker, NatsPublish, NatsPublisher};
 

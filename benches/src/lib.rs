@@ -13,6 +13,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark may fail loudly")]
 
 pub mod amqp;
+pub mod envelope;
 pub mod nats;
 pub mod race;
 

@@ -9,19 +9,16 @@ use async_nats::jetstream::consumer::{AckPolicy, push};
 use bytes::Bytes;
 use mesh_core::credential::{Login, Secret};
 use mesh_core::identity::Principal;
-use mesh_core::message::{HeaderValue, Message, MessageParts, names};
 use mesh_core::port::Connection;
-use mesh_core::subject::Subject;
 use mesh_core::topology::{ConsumerRef, ConsumerRules, DeliverySubject, StreamName};
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
 use mesh_transport_nats::{NatsOptions, Target, connect};
 use tokio::runtime::Runtime;
 
+use crate::envelope::EVENT;
+
 const USER: &str = "open";
 const PASSWORD: &str = "publicknowledge";
-
-/// The subject that events go to.
-pub const EVENT: &str = "mesh.events.bench.made";
 
 /// A private server and a runtime with two workers, or as many as the environment's
 /// `MESH_BENCH_WORKERS` says.
@@ -159,28 +156,6 @@ async fn client(server: &NatsServer) -> async_nats::Client {
         .unwrap()
 }
 
-/// An id that no other event of this process has.
-#[must_use]
-pub fn id() -> String {
-    format!("{:032x}", rand::random::<u128>())
-}
-
-/// An event as ours sends it: the five headers that each has, and a body.
-#[must_use]
-pub fn message(subject: &Subject, id: &str, payload: &Bytes) -> Message {
-    let value = |text: String| HeaderValue::new(text).unwrap();
-    let fixed = |text: &'static str| HeaderValue::new(text).unwrap();
-    let headers = [
-        (names::EVENT_ID, value(id.to_owned())),
-        (names::SOURCE, fixed("bench")),
-        (names::NODE, fixed("n1")),
-        (names::TIME, fixed("2026-11-30T12:00:00Z")),
-        (names::CONTENT_TYPE, HeaderValue::json()),
-    ];
-    let headers = headers.into_iter().collect();
-    MessageParts { subject: subject.clone(), reply: None, headers, payload: payload.clone() }.into()
-}
-
 /// The same headers as the client library has them.
 #[must_use]
 pub fn headers(id: &str) -> async_nats::HeaderMap {
@@ -196,24 +171,6 @@ pub fn headers(id: &str) -> async_nats::HeaderMap {
     map.insert(NODE, "n1");
     map.insert(TIME, "2026-11-30T12:00:00Z");
     map.insert(CONTENT_TYPE, "application/json");
-    map
-}
-
-/// The same headers as RustStream has them.
-#[cfg(feature = "ruststream")]
-#[must_use]
-pub fn rival_headers(id: &str) -> ruststream::HeaderMap {
-    use ruststream::Str;
-    let mut map = ruststream::HeaderMap::with_capacity(5);
-    map.insert(Str::from_static("x-event-id"), id.to_owned());
-    for (name, value) in [
-        ("x-source", "bench"),
-        ("x-node", "n1"),
-        ("x-time", "2026-11-30T12:00:00Z"),
-        ("content-type", "application/json"),
-    ] {
-        map.insert(Str::from_static(name), value);
-    }
     map
 }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::counters::count;
 use crate::link::{Link, deadline};
-use crate::publish::{Confirmed, Outgoing};
+use crate::publish::{Confirmed, Outgoing, Route};
 
 const OPERATION: Operation = Operation::Append;
 
@@ -44,11 +44,12 @@ async fn stored(
     };
     // For people who look at a queue: nothing reads it, since everyone could have sent it.
     let id = options.id.as_ref().and_then(|id| ShortString::try_new(id.as_str()).ok());
+    let route = Route::of(message, OPERATION)?;
     let due = deadline(options.timeout);
     loop {
         let session = link.session(OPERATION, due).await?;
-        let outgoing = named(Outgoing::of(message, &session, OPERATION)?, id.as_ref());
-        match session.publish(OPERATION, &outgoing, due).await {
+        let made = || named(Outgoing::on(&route, message, &session), id.as_ref());
+        match session.publish_made(OPERATION, made, due).await {
             Ok(Confirmed::Taken) => {
                 return Ok(Appended { stream, sequence: None, duplicate: false });
             }

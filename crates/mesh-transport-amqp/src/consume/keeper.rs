@@ -83,7 +83,7 @@ impl Keeper {
                     self.link.gone(self.reading.id);
                 }
                 Turn::Stirred => {
-                    self.reading.state.lock().give_back_due(Instant::now());
+                    self.reading.state.lock().say_due(Instant::now());
                 }
                 Turn::Lost => {
                     drop(self.reading.state.lock().stand_up());

@@ -23,6 +23,7 @@ impl Reading {
         let _turn = self.leaving.lock().await;
         let (channel, sources) = {
             let mut state = self.state.lock();
+            state.send_acks();
             (state.channel(), state.take_sources())
         };
         let Some(channel) = channel else { return 0 };
@@ -68,6 +69,7 @@ impl Reader for Reading {
     async fn settled(&self, operation: Operation, due: Instant) -> Result<(), TransportError> {
         let (channel, said, undone) = {
             let mut state = self.state.lock();
+            state.send_acks();
             (state.channel(), state.said(), state.take_undone())
         };
         if undone > 0 {

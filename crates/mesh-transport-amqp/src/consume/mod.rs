@@ -3,6 +3,7 @@
 //! What came stays with the broker until it is settled on the very channel that it came on. When that
 //! channel is lost, so are its claims: everything comes again, and a verdict that is said too late says so.
 
+mod acks;
 mod arrival;
 mod dead;
 mod keeper;

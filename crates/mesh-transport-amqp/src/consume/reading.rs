@@ -30,7 +30,7 @@ pub(crate) struct Reading {
     pub(super) rules: ConsumerRules,
     pub(super) queues: Vec<String>,
     patterns: Vec<Filter>,
-    in_flight: usize,
+    pub(super) in_flight: usize,
     pub(super) state: Mutex<State>,
     /// Held by whoever leaves.
     pub(super) leaving: tokio::sync::Mutex<()>,
@@ -100,6 +100,7 @@ impl Reading {
                 if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
                     state.waker = Some(waker.clone());
                 }
+                state.send_acks();
                 if state.ended {
                     self.stirred.notify_one();
                 }

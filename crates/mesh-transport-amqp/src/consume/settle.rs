@@ -79,7 +79,14 @@ impl Reading {
             Verdict::Nak { .. } => Say::Back,
             Verdict::Terminate(_) => Say::Never,
         };
-        match state.say(claim, say) {
+        let (taken, tell) = match say {
+            Say::Ack => state.ack(claim, self.in_flight),
+            _ => (state.say(claim, say), false),
+        };
+        if tell {
+            self.stirred.notify_one();
+        }
+        match taken {
             true => Ok(()),
             false => Err(self.lost(Operation::Settle)),
         }

@@ -7,11 +7,13 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 use futures_util::FutureExt;
 use lapin::message::Delivery;
-use lapin::options::{BasicAckOptions, BasicNackOptions, BasicRejectOptions};
+use lapin::options::{BasicNackOptions, BasicRejectOptions};
 use lapin::{Channel, Consumer};
 use mesh_core::port::{ReceiveError, TransportError};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
+
+use super::acks::Acks;
 
 /// Where it reads and settles: a channel of one session.
 pub(super) struct Seat {
@@ -51,12 +53,15 @@ pub(super) struct State {
     seat: Option<Seat>,
     seats: u64,
     sources: Vec<Consumer>,
+    /// All that comes on its channel comes from one queue, and so in the order of the tags.
+    ordered: bool,
     next_source: usize,
     /// The broker has stopped delivering to this seat.
     pub(super) ended: bool,
     pub(super) claims: FxHashMap<u64, Claim>,
     next_claim: u64,
     held: Vec<Held>,
+    acks: Acks,
     /// Verdicts that were said on this seat and not proven since, and those that were lost with another.
     unproven: u64,
     undone: u64,
@@ -76,11 +81,14 @@ impl State {
         drop(self.stand_up());
         self.seats += 1;
         self.seat = Some(Seat { number: self.seats, channel });
+        self.ordered = sources.len() == 1;
         (self.sources, self.next_source) = (sources, 0);
     }
 
     /// Gives its place up. What came there can't be settled any more, and comes again.
     pub(super) fn stand_up(&mut self) -> Option<Seat> {
+        self.send_acks();
+        self.acks.forget();
         self.undone += std::mem::take(&mut self.unproven);
         self.held.clear();
         self.sources.clear();
@@ -117,7 +125,8 @@ impl State {
     }
 
     /// A claim on what came to the seat that it has.
-    pub(super) fn claim(&self, tag: u64) -> Claim {
+    pub(super) fn claim(&mut self, tag: u64) -> Claim {
+        self.acks.came(tag);
         Claim { seat: self.seats, tag, since: Instant::now() }
     }
 
@@ -134,13 +143,19 @@ impl State {
         self.held.push(Held { claim, until });
     }
 
-    /// When the next of those is due.
+    /// When the next of those is due, or acknowledgements are to be looked at.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.held.iter().map(|held| held.until).min()
+        self.held.iter().map(|held| held.until).chain(self.acks.look()).min()
     }
 
-    /// Gives those back that are due by `now`.
-    pub(super) fn give_back_due(&mut self, now: Instant) {
+    /// Says what is due by `now`.
+    pub(super) fn say_due(&mut self, now: Instant) {
+        if self.acks.looked(now) {
+            self.send_acks();
+        }
+        if self.held.is_empty() {
+            return;
+        }
         let (due, held) =
             std::mem::take(&mut self.held).into_iter().partition(|held| held.until <= now);
         self.held = held;
@@ -163,22 +178,53 @@ impl State {
         seat.is_some_and(|seat| seat.channel.status().connected())
     }
 
+    /// Acknowledges, together with others that come soon; whether the channel stands that it came on. The
+    /// keeper is to be told where the second answer is so.
+    pub(super) fn ack(&mut self, claim: Claim, in_flight: usize) -> (bool, bool) {
+        if !self.may_settle(claim) {
+            return (false, false);
+        }
+        self.unproven += 1;
+        let tell = self.acks.push(claim.tag);
+        if self.acks.are_many(in_flight) {
+            self.send_acks();
+            if tell {
+                self.acks.untold();
+            }
+            return (true, false);
+        }
+        (true, tell)
+    }
+
+    /// Hands the acknowledgements that wait to the client.
+    pub(super) fn send_acks(&mut self) {
+        if self.acks.is_empty() {
+            return;
+        }
+        if let Some(seat) = &self.seat {
+            self.acks.send(&seat.channel, self.ordered);
+        }
+    }
+
     /// Hands a verdict to the client, behind all that it was handed before; whether it took it.
     pub(super) fn say(&mut self, claim: Claim, say: Say) -> bool {
+        if say == Say::Ack {
+            return self.ack(claim, 0).0;
+        }
+        self.send_acks();
         let Some(seat) = self.seat.as_ref().filter(|seat| seat.number == claim.seat) else {
             return false;
         };
         let (channel, tag) = (&seat.channel, claim.tag);
-        // The frame stands in the client's queue after the first look; who waits for it to be written
-        // waits for the network, once for each.
+        self.acks.refused(tag);
+        // As with acknowledgements, nobody waits for it to be written.
         let said = match say {
-            Say::Ack => channel.basic_ack(tag, BasicAckOptions::default()).now_or_never(),
-            Say::Back => {
-                let options = BasicNackOptions { requeue: true, ..BasicNackOptions::default() };
-                channel.basic_nack(tag, options).now_or_never()
-            }
             Say::Never => {
                 channel.basic_reject(tag, BasicRejectOptions { requeue: false }).now_or_never()
+            }
+            Say::Back | Say::Ack => {
+                let options = BasicNackOptions { requeue: true, ..BasicNackOptions::default() };
+                channel.basic_nack(tag, options).now_or_never()
             }
         };
         let taken = !matches!(said, Some(Err(_)));

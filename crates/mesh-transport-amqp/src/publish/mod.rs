@@ -32,6 +32,7 @@ use crate::error::{lost, timed_out};
 use crate::link::Link;
 use crate::session::Session;
 
+use flight::Flight;
 use known::Known;
 use lanes::Lanes;
 use pipeline::Pipeline;
@@ -58,6 +59,27 @@ pub(crate) enum Confirmed {
     Refused,
 }
 
+/// Where a subject's messages go.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    exchange: AmqpExchange,
+    key: ShortString,
+    mandatory: bool,
+    persistent: bool,
+}
+
+impl Route {
+    pub(crate) fn of(message: &Message, operation: Operation) -> Result<Self, TransportError> {
+        let AmqpRoute { exchange, key, mandatory, persistent } = AmqpRoute::of(message.subject());
+        let key = ShortString::try_new(key).map_err(|error| {
+            TransportError::new(ErrorKind::Invalid, operation)
+                .about(message.subject())
+                .detail(error.to_string())
+        })?;
+        Ok(Self { exchange, key, mandatory, persistent })
+    }
+}
+
 impl Outgoing {
     /// `message` on its own subject's route.
     pub(crate) fn of(
@@ -65,14 +87,14 @@ impl Outgoing {
         session: &Session,
         operation: Operation,
     ) -> Result<Self, TransportError> {
-        let AmqpRoute { exchange, key, mandatory, persistent } = AmqpRoute::of(message.subject());
-        let key = ShortString::try_new(key).map_err(|error| {
-            TransportError::new(ErrorKind::Invalid, operation)
-                .about(message.subject())
-                .detail(error.to_string())
-        })?;
+        Ok(Self::on(&Route::of(message, operation)?, message, session))
+    }
+
+    /// `message` on this route.
+    pub(crate) fn on(route: &Route, message: &Message, session: &Session) -> Self {
+        let Route { exchange, key, mandatory, persistent } = route.clone();
         let properties = convert::properties(message, &session.user, persistent);
-        Ok(Self { exchange, key, mandatory, properties, payload: message.payload().clone() })
+        Self { exchange, key, mandatory, properties, payload: message.payload().clone() }
     }
 }
 
@@ -97,9 +119,9 @@ async fn accepted(
     const OPERATION: Operation = Operation::Publish;
     let session = link.session(OPERATION, due).await?;
     // Whatever the subject, that nobody listens is no error unless the caller says so.
-    let outgoing =
-        Outgoing { mandatory: require_receiver, ..Outgoing::of(message, &session, OPERATION)? };
-    match session.publish(OPERATION, &outgoing, due).await? {
+    let route = Route { mandatory: require_receiver, ..Route::of(message, OPERATION)? };
+    let made = || Outgoing::on(&route, message, &session);
+    match session.publish_made(OPERATION, made, due).await? {
         // A queue that is full keeps what it has; those that listen have heard it.
         Confirmed::Taken | Confirmed::Refused => Ok(()),
         Confirmed::Unroutable => Err(TransportError::new(ErrorKind::NoResponders, OPERATION)),
@@ -141,13 +163,18 @@ impl Session {
         outgoing: &Outgoing,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
-        let publishing = async {
-            tokio::select! {
-                sent = self.sent(operation, outgoing, due) => sent,
-                why = self.over() => Err(lost(operation, why)),
-            }
-        };
-        timeout_at(due, publishing).await.unwrap_or_else(|_| {
+        self.publish_made(operation, || outgoing.clone(), due).await
+    }
+
+    /// The same for what is made when it is needed: once, as a rule.
+    pub(crate) async fn publish_made(
+        &self,
+        operation: Operation,
+        make: impl Fn() -> Outgoing,
+        due: Instant,
+    ) -> Result<Confirmed, TransportError> {
+        let sending = self.sent(operation, make, due);
+        timeout_at(due, sending).await.unwrap_or_else(|_| {
             let error = timed_out(operation);
             Err(match self.blocked() {
                 Some(why) => error.detail(format!("the broker takes no messages for now: {why}")),
@@ -159,23 +186,43 @@ impl Session {
     async fn sent(
         &self,
         operation: Operation,
-        outgoing: &Outgoing,
+        make: impl Fn() -> Outgoing,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
-        let Publisher { known, pipeline, lanes, .. } = &self.publisher;
-        let (exchange, key) = (outgoing.exchange, outgoing.key.as_str());
-        if !outgoing.mandatory && known.has(exchange, key) {
-            let channel = pipeline.channel(&self.publishing, operation, due).await?;
-            match channel.publish(outgoing, self.place(operation).await?).await {
+        let Publisher { known, pipeline, .. } = &self.publisher;
+        let mut outgoing = make();
+        if !outgoing.mandatory && known.has(outgoing.exchange, outgoing.key.as_str()) {
+            let line = pipeline.line(&self.publishing, operation, due).await?;
+            let place = self.place(operation).await?;
+            // The client fails it when the connection is lost.
+            match Flight::new(&line, outgoing, move |_| drop(place)).await {
                 Ok(confirmed) => return Ok(confirmed),
                 Err(_) if !self.stands() => return Err(lost(operation, self.why())),
                 // The message that the broker refused may be any of those that waited there.
                 Err(_) => known.forget_all(),
             }
+            outgoing = make();
         }
+        Box::pin(async {
+            tokio::select! {
+                sent = self.sent_alone(operation, outgoing, due) => sent,
+                why = self.over() => Err(lost(operation, why)),
+            }
+        })
+        .await
+    }
+
+    async fn sent_alone(
+        &self,
+        operation: Operation,
+        outgoing: Outgoing,
+        due: Instant,
+    ) -> Result<Confirmed, TransportError> {
+        let Publisher { known, lanes, .. } = &self.publisher;
+        let (exchange, key) = (outgoing.exchange, outgoing.key.clone());
         let place = self.place(operation).await?;
         let confirmed = lanes.publish(&self.publishing, operation, outgoing, place, due).await?;
-        known.learn(exchange, &outgoing.key);
+        known.learn(exchange, &key);
         Ok(confirmed)
     }
 

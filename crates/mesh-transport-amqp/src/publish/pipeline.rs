@@ -1,63 +1,53 @@
 use std::sync::Arc;
 
-use lapin::Channel;
 use lapin::options::ConfirmSelectOptions;
 use mesh_core::port::{Operation, TransportError};
 use parking_lot::Mutex;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::Outgoing;
-use super::flight::Flight;
+use super::flight::Line;
 use crate::error::failed;
 use crate::wire::Wire;
 
 /// The channel where many messages wait for their confirmation. One that was closed is replaced.
 #[derive(Debug, Default)]
 pub(super) struct Pipeline {
-    current: Mutex<Option<Arc<Shared>>>,
+    current: Mutex<Option<Arc<Line>>>,
     /// Held by whoever opens the next.
     opening: tokio::sync::Mutex<()>,
 }
 
-/// A channel that many publish on.
-#[derive(Debug)]
-pub(super) struct Shared {
-    channel: Channel,
-    turn: Mutex<()>,
-}
-
 impl Pipeline {
     /// The channel as it is now.
-    pub(super) async fn channel(
+    pub(super) async fn line(
         &self,
         wire: &Wire,
         operation: Operation,
         due: Instant,
-    ) -> Result<Arc<Shared>, TransportError> {
-        if let Some(shared) = self.standing() {
-            return Ok(shared);
+    ) -> Result<Arc<Line>, TransportError> {
+        match self.standing() {
+            Some(line) => Ok(line),
+            None => Box::pin(self.opened(wire, operation, due)).await,
         }
+    }
+
+    async fn opened(
+        &self,
+        wire: &Wire,
+        operation: Operation,
+        due: Instant,
+    ) -> Result<Arc<Line>, TransportError> {
         let _opening = self.opening.lock().await;
-        if let Some(shared) = self.standing() {
-            return Ok(shared);
+        if let Some(line) = self.standing() {
+            return Ok(line);
         }
-        let channel = confirming(wire, operation, due).await?;
-        let shared = Arc::new(Shared { channel, turn: Mutex::new(()) });
-        *self.current.lock() = Some(Arc::clone(&shared));
-        Ok(shared)
+        let line = confirming(wire, operation, due).await?;
+        *self.current.lock() = Some(Arc::clone(&line));
+        Ok(line)
     }
 
-    fn standing(&self) -> Option<Arc<Shared>> {
-        self.current.lock().clone().filter(|shared| shared.channel.status().connected())
-    }
-}
-
-impl Shared {
-    /// Publishes; fails if the channel is closed before the broker's word on this message.
-    pub(super) fn publish(&self, outgoing: &Outgoing, place: OwnedSemaphorePermit) -> Flight {
-        let channel = self.channel.clone();
-        Flight::launch(channel, outgoing, &self.turn, move |_| drop(place))
+    fn standing(&self) -> Option<Arc<Line>> {
+        self.current.lock().clone().filter(|line| line.stands())
     }
 }
 
@@ -66,9 +56,9 @@ pub(super) async fn confirming(
     wire: &Wire,
     operation: Operation,
     due: Instant,
-) -> Result<Channel, TransportError> {
+) -> Result<Arc<Line>, TransportError> {
     let channel = wire.channel(operation, due).await?;
     let selecting = channel.confirm_select(ConfirmSelectOptions::default());
     selecting.await.map_err(|error| failed(&error, operation))?;
-    Ok(channel)
+    Ok(Line::new(channel))
 }

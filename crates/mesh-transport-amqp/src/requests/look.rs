@@ -1,10 +1,16 @@
 //! Whether somebody reads a queue, and whether one may publish there: asked before a question that would
 //! otherwise wait for whoever comes next.
+//!
+//! Many who ask at once share a look: one that begins after a question was asked is as good as its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapin::Channel;
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
 use lapin::types::{FieldTable, ShortString};
 use mesh_core::port::{ErrorKind, TransportError};
+use rustc_hash::FxHashMap;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -13,13 +19,60 @@ use crate::error::passive;
 use crate::publish::Outgoing;
 use crate::session::Session;
 
-/// The channel that looks go over, until the broker closes it because a queue is absent.
+/// The channel that looks go over, until the broker closes it because a queue is absent, and the looks at
+/// each queue that somebody waits for.
 #[derive(Debug, Default)]
-pub(super) struct Looks(Mutex<Option<Channel>>);
+pub(super) struct Looks {
+    channel: Mutex<Option<Channel>>,
+    at: parking_lot::Mutex<FxHashMap<ShortString, Arc<Look>>>,
+}
+
+/// The looks at one queue, one after the other.
+#[derive(Debug, Default)]
+struct Look {
+    begun: AtomicU64,
+    /// Which one was the last to be answered, and how. Held by whoever looks.
+    last: Mutex<(u64, Option<u32>)>,
+}
 
 impl Looks {
-    /// How many read that queue now, or nothing if it is absent. Nobody's earlier answer will do.
+    /// How many read that queue now, or nothing if it is absent. No answer will do to a look that had begun
+    /// before.
     pub(super) async fn readers(
+        &self,
+        session: &Session,
+        queue: &ShortString,
+        due: Instant,
+    ) -> Result<Option<u32>, TransportError> {
+        let look = Arc::clone(self.at.lock().entry(queue.clone()).or_default());
+        let found = self.shared(&look, session, queue, due).await;
+        let mut at = self.at.lock();
+        // Ours and the table's: nobody else waits for it.
+        if Arc::strong_count(&look) <= 2 {
+            at.remove(queue);
+        }
+        found
+    }
+
+    async fn shared(
+        &self,
+        look: &Look,
+        session: &Session,
+        queue: &ShortString,
+        due: Instant,
+    ) -> Result<Option<u32>, TransportError> {
+        let wanted = look.begun.load(Ordering::SeqCst) + 1;
+        let mut last = look.last.lock().await;
+        if last.0 >= wanted {
+            return Ok(last.1);
+        }
+        let number = look.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let found = self.alone(session, queue, due).await?;
+        *last = (number, found);
+        Ok(found)
+    }
+
+    async fn alone(
         &self,
         session: &Session,
         queue: &ShortString,
@@ -42,7 +95,7 @@ impl Looks {
     }
 
     async fn channel(&self, session: &Session, due: Instant) -> Result<Channel, TransportError> {
-        let mut known = self.0.lock().await;
+        let mut known = self.channel.lock().await;
         if let Some(channel) = known.as_ref().filter(|channel| channel.status().connected()) {
             return Ok(channel.clone());
         }
