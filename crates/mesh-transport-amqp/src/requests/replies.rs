@@ -172,9 +172,9 @@ async fn read(mut spot: Spot, replies: Arc<Replies>) {
             next = spot.consumer.next() => match next {
                 Some(Ok(delivery)) => replies.take(delivery),
                 _ if session.stands() => {
-                    tracing::warn!(queue = %spot.queue, "the queue of the answers is gone");
+                    tracing::warn!(queue = %spot.queue, "the queue of the answers is gone, or the connection");
                     break TransportError::new(ErrorKind::Disconnected, OPERATION)
-                        .detail("the queue of the answers is gone");
+                        .detail("the queue of the answers is gone, or the connection");
                 }
                 _ => break lost(OPERATION, session.why()),
             },
