@@ -6,10 +6,10 @@ use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
 use lapin::types::{FieldTable, ShortString};
 use mesh_core::port::{ErrorKind, TransportError};
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::OPERATION;
-use crate::error::passive;
+use crate::error::{passive, timed_out};
 use crate::publish::Outgoing;
 use crate::session::Session;
 
@@ -42,7 +42,9 @@ impl Looks {
     }
 
     async fn channel(&self, session: &Session, due: Instant) -> Result<Channel, TransportError> {
-        let mut known = self.0.lock().await;
+        // Whoever holds it may have more time.
+        let known = timeout_at(due, self.0.lock()).await;
+        let mut known = known.map_err(|_| timed_out(OPERATION))?;
         if let Some(channel) = known.as_ref().filter(|channel| channel.status().connected()) {
             return Ok(channel.clone());
         }
