@@ -73,7 +73,12 @@ impl Session {
 
     /// Gives it up for this reason, so that another is made.
     pub(crate) fn abandon(&self, why: &'static str) {
-        self.fate.end(TransportError::new(ErrorKind::Disconnected, Operation::Connect).detail(why));
+        self.end(TransportError::new(ErrorKind::Disconnected, Operation::Connect).detail(why));
+    }
+
+    /// Ends it without a word to the broker, for this reason.
+    pub(crate) fn end(&self, why: TransportError) {
+        self.fate.end(why);
         self.publishing.pull();
         self.reading.pull();
     }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use mesh_core::port::TransportError;
+use mesh_core::port::{Operation, TransportError};
 use mesh_core::time::Backoff;
 use tokio::time::Instant;
 
 use crate::connect::Source;
-use crate::link::{Link, Phase};
+use crate::link::{Link, Phase, runtime_ended};
 use crate::session::Session;
 
 /// Runs until the connection is closed.
@@ -65,7 +65,12 @@ struct End(Arc<Link>);
 
 impl Drop for End {
     fn drop(&mut self) {
+        let standing = self.0.session_now();
         step(&self.0, Phase::Closed);
+        // Nobody is left who would hear the answers to what is under way, in another runtime.
+        if let Some(session) = standing {
+            session.end(runtime_ended(Operation::Connect));
+        }
     }
 }
 

@@ -12,12 +12,14 @@ use crate::bed;
 const COUNT: usize = 500;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
 /// Runs `work` on a runtime of its own, on another thread, and ends that runtime at once.
-async fn elsewhere<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+pub(crate) async fn elsewhere<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
     let thread = std::thread::spawn(move || {
         let runtime = runtime();
         let done = runtime.block_on(work);

@@ -15,4 +15,5 @@ mod closing;
 mod kills;
 mod live;
 mod publishing;
+mod runtimes;
 mod sessions;

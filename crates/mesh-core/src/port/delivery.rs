@@ -106,7 +106,8 @@ impl Delivery {
     /// Gives it back for another try, at once or after a delay.
     ///
     /// # Errors
-    /// As [`ack`](Self::ack); `Unsupported` for a delay without [`DelayedNak`](super::Capability::DelayedNak).
+    /// As [`ack`](Self::ack); `Unsupported` for a delay without [`DelayedNak`](super::Capability::DelayedNak),
+    /// `Invalid` for one that is longer than the transport can keep: it then comes again at once.
     pub async fn nak(self, delay: Option<Duration>) -> Result<(), TransportError> {
         self.settle(Verdict::Nak { delay }).await
     }

@@ -73,6 +73,7 @@ pub trait Streams: Send + Sync + fmt::Debug {
     /// - `consume_ack_is_final`: an acknowledged message is not delivered again, to anyone.
     /// - `consume_nak_delivers_again`: the same message with `attempt` one higher.
     /// - `consume_nak_with_a_delay_waits`: not before the delay, however long; other messages pass meanwhile.
+    ///   One that the transport can't keep is `Invalid`, and the message comes again at once.
     ///   \[`DelayedNak`, else `Unsupported`]
     /// - `consume_terminate_is_final`: never delivered again.
     /// - `consume_redelivers_what_is_never_settled`: once `ack_wait` has passed. \[`ClaimTimeout`, else

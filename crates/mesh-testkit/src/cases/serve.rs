@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
     case!(serve_names_the_caller_where_it_is_proven),
     case!(serve_says_when_a_call_arrived),
     case!(serve_answer_over_the_limit_is_too_large),
-    case!(serve_tells_of_an_answer_that_is_denied, Permissions),
+    case!(serve_tells_of_an_answer_that_is_denied, ScopedReplies),
     case!(serve_to_a_denied_subject_is_denied, Permissions),
     case!(serve_ends_when_dropped),
     case!(serve_after_close_is_closed),

@@ -1,12 +1,16 @@
 //! One attempt to open one connection to the broker.
 
 mod failure;
+mod legible;
+mod sift;
 #[cfg(test)]
 mod tests;
 
 use std::net::{Shutdown, SocketAddr};
 
 use async_compat::Compat;
+use async_rs::util::RuntimeParts;
+use async_rs::{Runtime, Tokio};
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo};
 use lapin::{AsyncTcpStream, Connection, ConnectionProperties};
 use mesh_core::port::TransportError;
@@ -20,6 +24,7 @@ use tokio::time::timeout;
 use crate::{AmqpOptions, Target};
 
 use failure::{Attempt, Failure};
+use sift::{Sift, Sifting};
 
 type Stream = AsyncTcpStream<Compat<TcpStream>>;
 
@@ -120,7 +125,8 @@ async fn log_in(
         vhost: target.vhost().as_str().to_owned(),
         query: AMQPQueryString { heartbeat: options.heartbeat_seconds(), ..Default::default() },
     };
-    let runtime = lapin::runtime::default_runtime().map_err(Failure::Client)?;
+    let tokio = Tokio::current();
+    let runtime = Runtime::new(RuntimeParts::new(tokio.clone(), Sifting(tokio)));
     let properties = ConnectionProperties::default().with_connection_name(name.into());
     let stream = Mutex::new(Some(stream));
     let (alive, ended) = oneshot::channel::<()>();
@@ -128,7 +134,8 @@ async fn log_in(
     let handing = async move |_uri: AMQPUri, _runtime: _| {
         let _ = &alive;
         hush();
-        stream.lock().take().ok_or_else(|| {
+        let stream = stream.lock().take().map(|stream| AsyncTcpStream::Plain(Sift::new(stream)));
+        stream.ok_or_else(|| {
             let once = std::io::Error::other("a connection is made once");
             lapin::Error::from(once)
         })

@@ -12,10 +12,10 @@ use lapin::types::{FieldTable, ShortString};
 use mesh_core::port::{ErrorKind, TransportError};
 use rustc_hash::FxHashMap;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::OPERATION;
-use crate::error::passive;
+use crate::error::{passive, timed_out};
 use crate::publish::Outgoing;
 use crate::session::Session;
 
@@ -62,7 +62,9 @@ impl Looks {
         due: Instant,
     ) -> Result<Option<u32>, TransportError> {
         let wanted = look.begun.load(Ordering::SeqCst) + 1;
-        let mut last = look.last.lock().await;
+        // Whoever looks may have more time.
+        let last = timeout_at(due, look.last.lock()).await;
+        let mut last = last.map_err(|_| timed_out(OPERATION))?;
         if last.0 >= wanted {
             return Ok(last.1);
         }
@@ -95,7 +97,9 @@ impl Looks {
     }
 
     async fn channel(&self, session: &Session, due: Instant) -> Result<Channel, TransportError> {
-        let mut known = self.channel.lock().await;
+        // Whoever holds it may have more time.
+        let known = timeout_at(due, self.channel.lock()).await;
+        let mut known = known.map_err(|_| timed_out(OPERATION))?;
         if let Some(channel) = known.as_ref().filter(|channel| channel.status().connected()) {
             return Ok(channel.clone());
         }

@@ -69,7 +69,7 @@ async fn answer(
             return Err(nobody());
         }
     }
-    let replies = session.asking.answers.open(session, &link.counters, due).await?;
+    let replies = session.asking.answers.open(link, session, due).await?;
     let expected = replies.expect(responder);
     let left = due.saturating_duration_since(Instant::now()).as_millis().clamp(1, LONGEST);
     outgoing.properties = outgoing

@@ -10,11 +10,12 @@ use mesh_core::port::{ErrorKind, TransportError};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::OPERATION;
 use crate::counters::{Counters, count};
-use crate::error::lost;
+use crate::error::{lost, timed_out};
+use crate::link::{Link, runtime_ended};
 use crate::live::{Place, Spot};
 use crate::session::Session;
 
@@ -26,11 +27,13 @@ impl Answers {
     /// The queue, which is read from now on.
     pub(super) async fn open(
         &self,
+        link: &Link,
         session: &Arc<Session>,
-        counters: &Counters,
         due: Instant,
     ) -> Result<Arc<Replies>, TransportError> {
-        let mut known = self.0.lock().await;
+        // Whoever holds it may have more time.
+        let known = timeout_at(due, self.0.lock()).await;
+        let mut known = known.map_err(|_| timed_out(OPERATION))?;
         if let Some(replies) = known.as_ref().filter(|replies| !replies.is_over()) {
             return Ok(Arc::clone(replies));
         }
@@ -38,10 +41,11 @@ impl Answers {
         let replies = Arc::new(Replies {
             address: spot.queue.clone(),
             waiting: Mutex::default(),
-            counters: counters.clone(),
+            counters: link.counters.clone(),
         });
         *known = Some(Arc::clone(&replies));
-        tokio::spawn(read(spot, Arc::clone(&replies)));
+        // Not where the first question was asked: that runtime may end before this one does.
+        link.runtime.spawn(read(spot, End(Arc::clone(&replies))));
         Ok(replies)
     }
 }
@@ -128,7 +132,7 @@ impl Replies {
     /// Nothing more comes here.
     fn end(&self, error: &TransportError) {
         let mut waiting = self.waiting.lock();
-        waiting.over = Some(error.clone());
+        waiting.over.get_or_insert_with(|| error.clone());
         for (_, question) in waiting.questions.drain() {
             let _ = question.sender.send(Err(error.clone()));
         }
@@ -145,7 +149,7 @@ impl Expected<'_> {
     pub(super) async fn answer(mut self) -> Result<Delivery, TransportError> {
         match (&mut self.answer).await {
             Ok(answer) => answer,
-            Err(_) => Err(crate::link::runtime_ended(OPERATION)),
+            Err(_) => Err(runtime_ended(OPERATION)),
         }
     }
 }
@@ -162,8 +166,18 @@ pub(super) fn read_id(text: &str) -> Option<u128> {
     hex.then(|| u128::from_str_radix(text, 16).ok())?
 }
 
+/// Nobody reads them any more. A runtime that ends drops it too.
+struct End(Arc<Replies>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end(&runtime_ended(OPERATION));
+    }
+}
+
 /// Reads the queue until the session or the queue is gone.
-async fn read(mut spot: Spot, replies: Arc<Replies>) {
+async fn read(mut spot: Spot, end: End) {
+    let replies = &end.0;
     let session = Arc::clone(&spot.session);
     let mut over = std::pin::pin!(session.over());
     let error = loop {

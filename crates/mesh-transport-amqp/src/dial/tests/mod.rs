@@ -1,7 +1,9 @@
 //! Dialling brokers of all kinds: a real one, and peers that do what no real one does.
 
+mod hostile;
 mod peer;
 mod real;
+mod sifting;
 mod trust;
 mod urls;
 
