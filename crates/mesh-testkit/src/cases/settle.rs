@@ -69,7 +69,7 @@ async fn consume_nak_delivers_again(stage: &Stage<'_>) -> Verdict {
 
 async fn consume_nak_with_a_delay_waits(stage: &Stage<'_>) -> Verdict {
     let desk = Desk::patient(stage).await?;
-    desk.append_all(&["0", "1"]).await?;
+    desk.append_all(&["0"]).await?;
     let (mail, mut reading) = desk.reader("mail").await?;
     // Longer than any clock holds: it comes no sooner for that, or its holder is told.
     if let Err(error) = desk.expect(&mut reading, "0").await?.nak(Some(Duration::MAX)).await {
@@ -77,6 +77,7 @@ async fn consume_nak_with_a_delay_waits(stage: &Stage<'_>) -> Verdict {
         let again = desk.expect(&mut reading, "0").await?;
         desk.ack(again).await?;
     }
+    desk.append_all(&["1"]).await?;
     let delay = desk.scene.span;
     let clock = mail.clock();
     let begin = clock.monotonic();
