@@ -55,7 +55,7 @@ pub trait Requests: Send + Sync + fmt::Debug {
     /// - `serve_answer_over_the_limit_is_too_large`: told to who answers.
     /// - `serve_tells_of_an_answer_that_is_denied`: by `answer` itself, or, where that has returned, as
     ///   `AnswerLost` to who reads the calls, once a flush has returned at the latest; other answers
-    ///   reach their callers. \[`ScopedReplies`]
+    ///   reach their callers. \[`Permissions`]
     /// - `serve_to_a_denied_subject_is_denied`. \[`Permissions`]
     /// - `serve_ends_when_dropped`: afterwards requests find nobody.
     /// - `serve_given_up_midway_leaves_nobody`: dropped before it has returned, requests find nobody

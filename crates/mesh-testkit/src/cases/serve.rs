@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
     case!(serve_names_the_caller_where_it_is_proven),
     case!(serve_says_when_a_call_arrived),
     case!(serve_answer_over_the_limit_is_too_large),
-    case!(serve_tells_of_an_answer_that_is_denied, ScopedReplies),
+    case!(serve_tells_of_an_answer_that_is_denied, Permissions),
     case!(serve_to_a_denied_subject_is_denied, Permissions),
     case!(serve_ends_when_dropped),
     case!(serve_after_close_is_closed),
@@ -254,10 +254,12 @@ async fn serve_answer_over_the_limit_is_too_large(stage: &Stage<'_>) -> Verdict 
 
 async fn serve_tells_of_an_answer_that_is_denied(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
-    let may =
-        permissions(&module("n1", "mail"), &["_INBOX.crm.n1.mail.>"], &["mesh.tools.mail.send"]);
-    let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
     let (crm, shop) = (scene.join("crm").await?, scene.join("shop").await?);
+    // Where no reply address names its caller, the right to answer one is the right to answer all.
+    let scoped = stage.has(Capability::ScopedReplies);
+    let answers: &[&str] = if scoped { &["_INBOX.crm.n1.mail.>"] } else { &[] };
+    let may = permissions(&module("n1", "mail"), answers, &["mesh.tools.mail.send"]);
+    let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
     let mut calls = scene.serve(&mail).await?;
     for body in ["1", "2"] {
         let asking = scene.ask(&shop, call(body), scene.span);
@@ -283,6 +285,9 @@ async fn serve_tells_of_an_answer_that_is_denied(stage: &Stage<'_>) -> Verdict {
         let (asked, told) = tokio::join!(scene.passing("an answer", asking), answering);
         told?;
         refused(asked??, ErrorKind::TimedOut, "asking who may not answer")?;
+        if !scoped {
+            continue;
+        }
         let asking = scene.ask(&crm, call(body), scene.patience());
         let answering = async { echo(scene.hear(&mut calls).await?).await };
         let (answer, answered) = tokio::join!(asking, answering);
