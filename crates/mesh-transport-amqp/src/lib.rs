@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod accepted;
 mod administration;
 mod append;
 mod close;
@@ -14,7 +13,6 @@ mod fate;
 mod link;
 mod live;
 mod options;
-mod places;
 mod port;
 mod publish;
 mod requests;

@@ -12,15 +12,14 @@ use mesh_core::message::Message;
 use mesh_core::port::{
     Capabilities, Clock, ConnectionState, ErrorKind, Limits, Operation, TransportError,
 };
+use mesh_session::{Accepted, Places};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::AmqpOptions;
-use crate::accepted::Accepted;
 use crate::counters::Counters;
 use crate::live::Hearing;
-use crate::places::Places;
 use crate::session::Session;
 
 /// How the connection is, for its calls.
@@ -254,7 +253,7 @@ impl fmt::Debug for Link {
         let Counters { late, refused, resent } = &self.counters;
         f.debug_struct("Link")
             .field("principal", &self.principal)
-            .field("places", &self.places.len())
+            .field("places", &self.places.count())
             .field("readers", &self.readers().len())
             .field("late", late)
             .field("refused", refused)

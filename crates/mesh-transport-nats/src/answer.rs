@@ -8,6 +8,7 @@ use mesh_core::message::{Headers, Message};
 use mesh_core::port::{Answer, Call, ErrorKind, Operation, TransportError};
 use mesh_core::subject::Subject;
 use mesh_core::topology::ReplyAddress;
+use mesh_session::Queue;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
@@ -15,7 +16,6 @@ use crate::convert;
 use crate::link::{Link, deadline};
 use crate::pending::{OnItsWay, Waits};
 use crate::port::Owner;
-use crate::queue::Queue;
 use crate::session::{Handing, Session};
 
 const OPERATION: Operation = Operation::Answer;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::port::{CloseReport, Operation};
+use mesh_session::Tally;
 use tokio::time::{Instant, timeout_at};
 
-use crate::accepted::Tally;
 use crate::link::{Link, Phase, Stage, closed};
 
 /// How long the tasks of calls that are under way may take to see that they are over.

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod absence;
-mod accepted;
 mod address;
 mod administration;
 mod answer;
@@ -23,12 +22,10 @@ mod live;
 mod options;
 mod outlet;
 mod pending;
-mod places;
 mod port;
 mod probe;
 mod pub_ack;
 mod publish;
-mod queue;
 mod request;
 mod session;
 mod supervise;

@@ -13,15 +13,14 @@ use mesh_core::port::{
     Capabilities, Clock, ConnectionState, ErrorKind, Limits, Operation, TransportError,
 };
 use mesh_core::topology::{Inbox, StreamName};
+use mesh_session::{Accepted, Places};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use crate::NatsOptions;
-use crate::accepted::Accepted;
 use crate::consume::Reading;
 use crate::counters::Counters;
-use crate::places::Places;
 use crate::session::Session;
 
 /// How the connection is, for its calls.
@@ -254,7 +253,7 @@ impl fmt::Debug for Link {
             .field("principal", &self.principal)
             .field("waiting", &waiting)
             .field("unproven", &unproven)
-            .field("places", &self.places.len())
+            .field("places", &self.places.count())
             .field("readings", &self.readings().len())
             .field("late", late)
             .field("unattributed", unattributed)

@@ -8,13 +8,13 @@ use async_nats::Subscriber;
 use futures_core::Stream;
 use futures_util::{FutureExt, StreamExt};
 use mesh_core::port::{ErrorKind, Operation, ReceiveError, TransportError};
+use mesh_session::Queue;
 use tokio::sync::watch;
 use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use crate::link::{Link, Phase, Stage, deadline, runtime_ended};
 use crate::port::Owner;
-use crate::queue::Queue;
 use crate::session::Session;
 
 /// What a subscription makes of a message: an arrival, a word about it, or nothing.

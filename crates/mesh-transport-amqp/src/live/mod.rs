@@ -2,7 +2,6 @@
 
 mod place;
 mod pump;
-mod queue;
 mod spot;
 
 #[cfg(test)]
@@ -22,6 +21,7 @@ use mesh_core::port::{
 };
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::AmqpRoute;
+use mesh_session::Queue;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -34,7 +34,6 @@ use place::Own;
 pub(crate) use place::{Place, Wanted};
 pub(crate) use pump::Hearing;
 use pump::Pump;
-use queue::Queue;
 pub(crate) use spot::Spot;
 
 /// What a subscription makes of a delivery: an arrival, a word about it, or nothing.

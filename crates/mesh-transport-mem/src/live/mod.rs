@@ -3,7 +3,6 @@
 mod deliver;
 mod hub;
 mod listener;
-mod queue;
 mod route;
 mod subscription;
 mod table;

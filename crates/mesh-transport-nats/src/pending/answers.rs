@@ -6,12 +6,11 @@ use std::sync::{Arc, Weak};
 
 use async_nats::Subject;
 use mesh_core::port::{Call, Operation, ReceiveError, TransportError};
+use mesh_session::{Accepted, Queue, UnderWay};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Pending;
-use crate::accepted::{Accepted, UnderWay};
 use crate::events::Denial;
-use crate::queue::Queue;
 use crate::session::{Handed, Handing, denied, disconnected};
 
 /// So many are proven at a time.

@@ -10,12 +10,12 @@ use mesh_core::port::{
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::ReplyAddress;
+use mesh_session::Queue;
 
 use super::{Owner, Port, malformed};
 use crate::answer::Owed;
 use crate::convert::{self, Recent};
 use crate::live::{self, Place};
-use crate::queue::Queue;
 use crate::{link, request};
 
 #[async_trait]

@@ -12,13 +12,13 @@ use mesh_core::port::{
 };
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::Inbox;
+use mesh_session::Queue;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
 use super::Port;
 use crate::convert::{self, Recent};
 use crate::live::{self, Place};
-use crate::queue::Queue;
 use crate::{close, link, publish};
 
 #[async_trait]

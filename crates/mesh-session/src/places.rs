@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// The subscriptions of a connection, by their ids.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub struct Places {
     inner: Mutex<Inner>,
     gone: Notify,
 }
@@ -23,12 +23,12 @@ struct Inner {
 
 impl Places {
     /// Says that it has its place in that session.
-    pub(crate) fn placed(&self, id: u64, session: u64) {
+    pub fn placed(&self, id: u64, session: u64) {
         self.inner.lock().sessions.insert(id, session);
     }
 
     /// Says that its reader is gone.
-    pub(crate) fn leaves(&self, id: u64) {
+    pub fn leaves(&self, id: u64) {
         let mut inner = self.inner.lock();
         if inner.sessions.contains_key(&id) {
             inner.leaving.insert(id);
@@ -36,7 +36,7 @@ impl Places {
     }
 
     /// Says that it is over, and that the client was told to tell the server.
-    pub(crate) fn gone(&self, id: u64) {
+    pub fn gone(&self, id: u64) {
         let mut inner = self.inner.lock();
         inner.sessions.remove(&id);
         inner.leaving.remove(&id);
@@ -45,22 +45,23 @@ impl Places {
     }
 
     /// Whether all of them have their places in that session.
-    pub(crate) fn are_in(&self, session: u64) -> bool {
+    pub fn are_in(&self, session: u64) -> bool {
         self.inner.lock().sessions.values().all(|place| *place == session)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn count(&self) -> usize {
         self.inner.lock().sessions.len()
     }
 
     /// Returns when those are over whose readers are gone now.
-    pub(crate) async fn left(&self) {
+    pub async fn left(&self) {
         let leaving = self.inner.lock().leaving.clone();
         self.until(|inner| inner.leaving.is_disjoint(&leaving)).await;
     }
 
     /// Returns when there are none.
-    pub(crate) async fn empty(&self) {
+    pub async fn empty(&self) {
         self.until(|inner| inner.sessions.is_empty()).await;
     }
 

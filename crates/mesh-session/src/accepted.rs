@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 /// Counts live publishes, appends and answers.
 #[derive(Debug, Default)]
-pub(crate) struct Accepted {
+pub struct Accepted {
     under_way: AtomicU64,
     brought: AtomicU64,
     unsure: AtomicU64,
@@ -19,36 +19,37 @@ pub(crate) struct Accepted {
 
 /// How many there were.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// The server has them.
-    pub(crate) brought: u64,
+    pub brought: u64,
     /// They were given up, are under way yet or failed without the server's word.
-    pub(crate) lost: u64,
+    pub lost: u64,
 }
 
 /// One that is under way.
-pub(crate) struct UnderWay<A: Deref<Target = Accepted>>(A);
+#[derive(Debug)]
+pub struct UnderWay<A: Deref<Target = Accepted>>(A);
 
 impl Accepted {
     /// One more is under way.
-    pub(crate) fn begin(&self) -> UnderWay<&Self> {
+    pub fn begin(&self) -> UnderWay<&Self> {
         self.under_way.fetch_add(1, Relaxed);
         UnderWay(self)
     }
 
     /// One more is under way, and nobody waits for it.
-    pub(crate) fn begin_unwatched(self: &Arc<Self>) -> UnderWay<Arc<Self>> {
+    pub fn begin_unwatched(self: &Arc<Self>) -> UnderWay<Arc<Self>> {
         self.under_way.fetch_add(1, Relaxed);
         UnderWay(Arc::clone(self))
     }
 
     /// Whether none is under way.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.under_way.load(Relaxed) == 0
     }
 
     /// Returns when none is under way.
-    pub(crate) async fn idle(&self) {
+    pub async fn idle(&self) {
         loop {
             let idle = self.idle.notified();
             tokio::pin!(idle);
@@ -61,19 +62,21 @@ impl Accepted {
     }
 
     /// All until now.
-    pub(crate) fn tally(&self) -> Tally {
+    pub fn tally(&self) -> Tally {
         let lost = self.under_way.load(Relaxed) + self.unsure.load(Relaxed);
         Tally { brought: self.brought.load(Relaxed), lost }
     }
 
     /// Those that ended before now; what is under way counts for later.
-    pub(crate) fn ended(&self) -> Tally {
+    pub fn ended(&self) -> Tally {
         Tally { brought: self.brought.load(Relaxed), lost: self.unsure.load(Relaxed) }
     }
 }
 
 impl Tally {
-    pub(crate) fn since(self, before: Self) -> Self {
+    /// What came to it after `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
         Self {
             brought: self.brought.saturating_sub(before.brought),
             lost: self.lost.saturating_sub(before.lost),
@@ -83,7 +86,10 @@ impl Tally {
 
 impl<A: Deref<Target = Accepted>> UnderWay<A> {
     /// Notes how it ended. Dropped without, nobody waits for it any more.
-    pub(crate) fn end<T>(self, result: Result<T, TransportError>) -> Result<T, TransportError> {
+    ///
+    /// # Errors
+    /// That of `result`.
+    pub fn end<T>(self, result: Result<T, TransportError>) -> Result<T, TransportError> {
         use ErrorKind::{Closed, Disconnected, TimedOut};
         match &result {
             Ok(_) => self.0.brought.fetch_add(1, Relaxed),

@@ -6,9 +6,9 @@ use std::task::{Context, Poll, Waker};
 use mesh_core::port::{ReceiveError, TransportError};
 use parking_lot::Mutex;
 
-/// See the module. Written by one task and read by another.
+/// What waits for the reader of a live subscription. Written by one task and read by another.
 #[derive(Debug)]
-pub(crate) struct Queue<T> {
+pub struct Queue<T> {
     shared: Mutex<Shared<T>>,
     capacity: usize,
 }
@@ -26,12 +26,14 @@ struct Shared<T> {
 }
 
 impl<T> Queue<T> {
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// With room for so many arrivals.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
         Self { shared: Mutex::default(), capacity }
     }
 
     /// Adds an arrival, or drops and counts it where there is no room.
-    pub(crate) fn push(&self, item: T) {
+    pub fn push(&self, item: T) {
         let mut shared = self.shared.lock();
         if shared.items >= self.capacity {
             shared.lost += 1;
@@ -44,7 +46,7 @@ impl<T> Queue<T> {
     }
 
     /// Adds a word in place of an arrival, or counts it as lost like an arrival where there is no room.
-    pub(crate) fn tell(&self, word: ReceiveError) {
+    pub fn tell(&self, word: ReceiveError) {
         let mut shared = self.shared.lock();
         if shared.entries.len() >= self.capacity.saturating_mul(2).max(16) {
             shared.lost += 1;
@@ -56,21 +58,21 @@ impl<T> Queue<T> {
     }
 
     /// Says once, after what waits, that something may be missing there.
-    pub(crate) fn interrupt(&self) {
+    pub fn interrupt(&self) {
         let mut shared = self.shared.lock();
         shared.interrupted = true;
         wake(shared);
     }
 
     /// Ends it after what it holds: for a reason, or on purpose.
-    pub(crate) fn end(&self, error: Option<TransportError>) {
+    pub fn end(&self, error: Option<TransportError>) {
         let mut shared = self.shared.lock();
         shared.end.get_or_insert(error);
         wake(shared);
     }
 
     /// The next entry for the reader.
-    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Result<T, ReceiveError>>> {
+    pub fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Result<T, ReceiveError>>> {
         let mut shared = self.shared.lock();
         if shared.entries.is_empty() {
             shared.tell_lost();
