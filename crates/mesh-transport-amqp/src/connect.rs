@@ -1,16 +1,10 @@
 //! The way in.
 
-use std::fmt;
-use std::fs::File;
-use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use mesh_core::credential::{Credential, MAX_DOCUMENT_BYTES};
 use mesh_core::identity::Principal;
-use mesh_core::port::{Capabilities, Capability, Connection, ErrorKind, Operation, TransportError};
+use mesh_core::port::{Capabilities, Capability, Connection, TransportError};
 
 use crate::administration::Admin;
 use crate::link::{self, Link};
@@ -35,77 +29,16 @@ const CAPABILITIES: [Capability; 9] = [
 
 /// Where to connect, asked anew for each attempt, so that a credential whose file was replaced is the one
 /// that is used when the connection is next lost.
-#[derive(Clone)]
-pub struct Source(Arc<dyn Fn() -> Result<Target, TransportError> + Send + Sync>);
-
-impl Source {
-    /// Reads the credential in the file at `path` each time (protocol §5). One that takes its place must be
-    /// the same principal's, and is best moved there whole: half a document is one that can't be read.
-    ///
-    /// ```no_run
-    /// # async fn mail() -> Result<(), Box<dyn std::error::Error>> {
-    /// use mesh_transport_amqp::{AmqpOptions, Source, connect};
-    ///
-    /// let mail = connect(Source::file("/etc/mesh/mail.json"), AmqpOptions::default()).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn file(path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        Self::reread(move || read_file(&path).map_err(|error| error.about(path.to_string_lossy())))
-    }
-
-    /// Asks `read` each time. It must be quick, and name the same principal each time.
-    pub fn reread(
-        read: impl Fn() -> Result<Target, TransportError> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(read))
-    }
-
-    /// The target as it is now, if it is still that of `principal`.
-    pub(crate) fn target(&self, principal: &Principal) -> Result<Target, TransportError> {
-        let target = self.read()?;
-        if target.principal() == principal {
-            return Ok(target);
-        }
-        Err(TransportError::new(ErrorKind::Invalid, Operation::Connect).detail(format!(
-            "the credential is now that of {}, not {principal}",
-            target.principal()
-        )))
-    }
-
-    /// The target as it is now. What reads it is a stranger's code: a panic there is an error like any
-    /// other, and no end of reconnecting.
-    fn read(&self) -> Result<Target, TransportError> {
-        catch_unwind(AssertUnwindSafe(|| (self.0)())).unwrap_or_else(|_| {
-            Err(TransportError::new(ErrorKind::Invalid, Operation::Connect)
-                .detail("reading the credential panicked"))
-        })
-    }
-}
-
-fn read_file(path: &Path) -> Result<Target, TransportError> {
-    let mut document = Vec::new();
-    // One byte more, so that what is too long shows.
-    let most = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(most).read_to_end(&mut document).map_err(unreadable)?;
-    let credential = Credential::parse(document).map_err(unreadable)?;
-    Ok(Target::of(&credential)?)
-}
-
-/// Always the same.
-impl From<Target> for Source {
-    fn from(target: Target) -> Self {
-        Self(Arc::new(move || Ok(target.clone())))
-    }
-}
-
-impl fmt::Debug for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source").finish_non_exhaustive()
-    }
-}
+///
+/// ```no_run
+/// # async fn mail() -> Result<(), Box<dyn std::error::Error>> {
+/// use mesh_transport_amqp::{AmqpOptions, Source, connect};
+///
+/// let mail = connect(Source::file("/etc/mesh/mail.json"), AmqpOptions::default()).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub type Source = mesh_session::Source<Target>;
 
 /// Connects, once. A connection that is lost afterwards is made again, until it is closed.
 ///
@@ -141,15 +74,10 @@ pub async fn connect(
     })
 }
 
-/// For [`Source::reread`]: the error of a credential that can't be read.
-pub fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
-    TransportError::new(ErrorKind::Invalid, Operation::Connect)
-        .detail(format!("the credential can't be read: {error}"))
-        .caused_by(error)
-}
-
 #[cfg(test)]
 mod tests {
+    use mesh_core::credential::MAX_DOCUMENT_BYTES;
+    use mesh_core::port::ErrorKind;
     use std::time::Duration;
 
     use mesh_core::port::{AppendOptions, ConnectionState};

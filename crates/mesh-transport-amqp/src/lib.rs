@@ -23,6 +23,7 @@ mod target;
 mod testing;
 mod wire;
 
-pub use connect::{Source, connect, unreadable};
+pub use connect::{Source, connect};
+pub use mesh_session::unreadable;
 pub use options::{AmqpOptions, OptionsError};
 pub use target::{Target, TargetError};

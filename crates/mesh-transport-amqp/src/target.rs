@@ -5,6 +5,7 @@ use std::fmt;
 use mesh_core::credential::{BrokerUrl, Credential, Fingerprints, Host, Login, VirtualHost};
 use mesh_core::identity::Principal;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_session::Destination;
 
 /// Where to connect, as whom, and whom to trust there. There is always TLS with a pinned certificate, and
 /// nothing takes that away; no CA bundle is needed or read.
@@ -97,6 +98,16 @@ impl From<TargetError> for TransportError {
     fn from(error: TargetError) -> Self {
         let detail = error.to_string();
         Self::new(ErrorKind::Invalid, Operation::Connect).detail(detail).caused_by(error)
+    }
+}
+
+impl Destination for Target {
+    fn of(credential: &Credential) -> Result<Self, TransportError> {
+        Ok(Self::of(credential)?)
+    }
+
+    fn principal(&self) -> &Principal {
+        self.principal()
     }
 }
 

@@ -32,7 +32,8 @@ mod supervise;
 mod target;
 
 pub use administration::StreamSettings;
-pub use connect::{Source, connect, unreadable};
+pub use connect::{Source, connect};
 pub use dead_letters::DeadLetterKeeper;
+pub use mesh_session::unreadable;
 pub use options::{NatsOptions, OptionsError};
 pub use target::{Target, TargetError};

@@ -89,7 +89,7 @@ fn step(link: &Link, next: Phase) -> bool {
 }
 
 async fn reopen(link: &Link, source: &Source, id: u64) -> Result<Arc<Session>, TransportError> {
-    let target = source.target(&link.principal)?;
+    let target = source.read_for(&link.principal)?;
     Session::open(id, &target, &link.options, &link.inbox, &link.counters).await
 }
 
