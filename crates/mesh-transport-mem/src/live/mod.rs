@@ -3,6 +3,7 @@
 mod deliver;
 mod hub;
 mod listener;
+mod queue;
 mod route;
 mod subscription;
 mod table;
