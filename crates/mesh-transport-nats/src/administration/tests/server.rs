@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use async_nats::{Client, ConnectOptions, HeaderMap, Request};
+use async_nats::{Client, ConnectOptions, HeaderMap, Request, RequestErrorKind};
 use async_trait::async_trait;
 use bytes::Bytes;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
@@ -138,8 +138,21 @@ impl Hand {
     ) -> Result<PubAck, NoAck> {
         let headers: HeaderMap =
             headers.iter().map(|(name, value)| (name.parse().unwrap(), (*value).into())).collect();
-        let request = Request::new().headers(headers).payload(body.into());
-        pub_ack(&self.0.send_request(subject.to_owned(), request).await.unwrap().payload)
+        let body = body.into();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let request = Request::new().headers(headers.clone()).payload(body.clone());
+            match self.0.send_request(subject.to_owned(), request).await {
+                // In a cluster the other servers hear of a stream a moment after it was made.
+                Err(error)
+                    if error.kind() == RequestErrorKind::NoResponders
+                        && Instant::now() < deadline =>
+                {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                answer => return pub_ack(&answer.unwrap().payload),
+            }
+        }
     }
 
     /// Appends these to a subject, each of which the server must have.
