@@ -68,7 +68,7 @@ impl Api for Plain {
         let answer = self.client.send_request(subject.to_owned(), request).await;
         answer.map(|message| message.payload).map_err(|error| {
             let kind = match error.kind() {
-                async_nats::client::RequestErrorKind::NoResponders => ErrorKind::NoResponders,
+                RequestErrorKind::NoResponders => ErrorKind::NoResponders,
                 _ => ErrorKind::TimedOut,
             };
             TransportError::new(kind, operation).about(subject)
