@@ -20,7 +20,7 @@ pub(crate) async fn append(
     message: &Message,
     options: &AppendOptions,
 ) -> Result<Appended, TransportError> {
-    let under_way = link.accepted.begin();
+    let under_way = link.line.accepted().begin();
     let about = |error: TransportError| error.about(message.subject());
     under_way.end(stored(link, message, options).await.map_err(about))
 }
@@ -47,7 +47,7 @@ async fn stored(
     let route = Route::of(message, OPERATION)?;
     let due = deadline(options.timeout);
     loop {
-        let session = link.session(OPERATION, due).await?;
+        let session = link.line.session(OPERATION, due).await?;
         let made = || named(Outgoing::on(&route, message, &session), id.as_ref());
         match session.publish_made(OPERATION, made, due).await {
             Ok(Confirmed::Taken) => {

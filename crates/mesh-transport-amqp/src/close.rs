@@ -7,7 +7,7 @@ use mesh_core::port::{CloseReport, Operation};
 use mesh_session::Tally;
 use tokio::time::{Instant, timeout_at};
 
-use crate::link::{Link, Phase, Stage};
+use crate::link::Link;
 
 /// How long the tasks of calls that are under way may take to see that they are over.
 const GRACE: Duration = Duration::from_millis(200);
@@ -17,47 +17,31 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
     let closing = run(Arc::clone(link), due);
     // Without a runtime there is no connection either.
-    link.runtime.spawn(closing).await.unwrap_or_default()
+    link.line.runtime().spawn(closing).await.unwrap_or_default()
 }
 
 async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
     let link = &link;
-    let mut first = false;
-    link.stage.send_if_modified(|stage| {
-        first = *stage == Stage::Open;
-        if first {
-            *stage = Stage::Closing;
-        }
-        first
-    });
-    if !first {
-        // The other call reports.
-        let mut phase = link.phase.subscribe();
-        let over = phase.wait_for(|phase| matches!(phase, Phase::Closed));
-        let _ = timeout_at(due, over).await;
+    if !link.line.begin_close(due).await {
         return CloseReport::default();
     }
-    let before = link.accepted.ended();
+    let before = link.line.accepted().ended();
     let released = release(link, due).await;
     let settled = finish(link, due).await;
     let doubtful = link.readers().iter().map(|reader| reader.in_doubt()).sum::<u64>();
-    link.stage.send_replace(Stage::Draining);
-    if link.session_now().is_some() {
-        // Whoever publishes after this finds nobody here.
-        let _ = timeout_at(due, link.places.empty()).await;
-    }
-    let last = link.phase.send_replace(Phase::Closed);
-    if let Phase::Up(session) = &last {
+    // Whoever publishes after this finds nobody here.
+    link.line.drain(due).await;
+    if let Some(session) = link.line.close() {
         session.close(due).await;
     }
     // Each call that is under way has its outcome now, and counts once its task has seen it.
-    let _ = tokio::time::timeout(GRACE, link.accepted.idle()).await;
-    let Tally { brought: finished, lost } = link.accepted.tally().since(before);
+    let _ = tokio::time::timeout(GRACE, link.line.accepted().idle()).await;
+    let Tally { brought: finished, lost } = link.line.accepted().tally().since(before);
     let lost = lost + doubtful;
     if !settled || lost > 0 {
         tracing::warn!(lost, "the connection was closed before the broker had everything");
     }
-    link.tell_state();
+    link.line.tell_closed();
     CloseReport { finished, released, lost }
 }
 
@@ -73,7 +57,7 @@ async fn release(link: &Arc<Link>, due: Instant) -> u64 {
 
 /// Waits until publishes are confirmed and verdicts have arrived.
 async fn finish(link: &Arc<Link>, due: Instant) -> bool {
-    let mut settled = timeout_at(due, link.accepted.idle()).await.is_ok();
+    let mut settled = timeout_at(due, link.line.accepted().idle()).await.is_ok();
     for reader in link.readers() {
         settled &= reader.settled(Operation::Close, due).await.is_ok();
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lapin::Channel;
 use lapin::types::ShortString;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_session::Session as _;
 use tokio::time::{Instant, timeout_at};
 
 use crate::error::{failed, lost, timed_out};
@@ -27,6 +28,27 @@ pub(crate) struct Session {
     reading: Wire,
     pub(crate) asking: Asking,
     fate: Arc<Fate>,
+}
+
+impl mesh_session::Session for Session {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn stands(&self) -> bool {
+        self.fate.stands()
+    }
+
+    async fn over(&self) -> TransportError {
+        self.fate.over().await
+    }
+
+    /// Without a word to the broker.
+    fn end(&self, why: &TransportError) {
+        self.fate.end(why.clone());
+        self.publishing.pull();
+        self.reading.pull();
+    }
 }
 
 impl Session {
@@ -51,19 +73,9 @@ impl Session {
         Ok(Arc::new(Self { id, user, publishing, publisher, reading, asking, fate }))
     }
 
-    /// Returns when the session is over, with the reason.
-    pub(crate) async fn over(&self) -> TransportError {
-        self.fate.over().await
-    }
-
     /// Why it is over.
     pub(crate) fn why(&self) -> TransportError {
         self.fate.why()
-    }
-
-    /// Whether it stands, as far as is known.
-    pub(crate) fn stands(&self) -> bool {
-        self.fate.stands()
     }
 
     /// Why the broker takes no messages for now, if it doesn't.
@@ -73,14 +85,7 @@ impl Session {
 
     /// Gives it up for this reason, so that another is made.
     pub(crate) fn abandon(&self, why: &'static str) {
-        self.end(TransportError::new(ErrorKind::Disconnected, Operation::Connect).detail(why));
-    }
-
-    /// Ends it without a word to the broker, for this reason.
-    pub(crate) fn end(&self, why: TransportError) {
-        self.fate.end(why);
-        self.publishing.pull();
-        self.reading.pull();
+        self.end(&TransportError::new(ErrorKind::Disconnected, Operation::Connect).detail(why));
     }
 
     /// Says goodbye on both connections, and ends them.

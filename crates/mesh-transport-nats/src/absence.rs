@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use mesh_session::Session as _;
 use tokio::time::Instant;
 
 use crate::session::Session;

@@ -40,7 +40,7 @@ impl Answer for Owed {
         let message = Message::new(to.subject().clone(), payload).with_headers(headers);
         link.check(&message, OPERATION)?;
         let message = convert::message_out(&message, &reply, None);
-        let under_way = link.accepted.begin_unwatched();
+        let under_way = link.line.accepted().begin_unwatched();
         let (session, permit) = match Ready::now(link) {
             Some(ready) => ready,
             None => match Box::pin(Ready::later(link)).await {
@@ -61,14 +61,14 @@ struct Ready;
 
 impl Ready {
     fn now(link: &Link) -> Option<(Arc<Session>, OwnedSemaphorePermit)> {
-        let session = link.session_now()?;
+        let session = link.line.session_now()?;
         let permit = session.permit_now()?;
         Some((session, permit))
     }
 
     async fn later(link: &Link) -> Result<(Arc<Session>, OwnedSemaphorePermit), TransportError> {
         let due = due(link);
-        let session = link.session(OPERATION, due).await?;
+        let session = link.line.session(OPERATION, due).await?;
         let permit = timeout_at(due, session.permit(OPERATION)).await;
         let permit = permit.map_err(|_| TransportError::new(ErrorKind::TimedOut, OPERATION))??;
         Ok((session, permit))

@@ -33,7 +33,7 @@ pub(crate) async fn append(
     message: &Message,
     options: &AppendOptions,
 ) -> Result<Appended, TransportError> {
-    let under_way = link.accepted.begin();
+    let under_way = link.line.accepted().begin();
     under_way.end(stored(link, message, options).await)
 }
 
@@ -58,7 +58,7 @@ async fn stored(
     // Whether an earlier try may have been stored: what is a duplicate then is this very append.
     let mut doubtful = false;
     loop {
-        let session = link.session_for(OPERATION, subject.as_str(), due).await?;
+        let session = link.line.session_for(OPERATION, subject.as_str(), due).await?;
         if doubtful {
             count(&link.counters.resent);
         }

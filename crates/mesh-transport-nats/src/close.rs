@@ -7,7 +7,7 @@ use mesh_core::port::{CloseReport, Operation};
 use mesh_session::Tally;
 use tokio::time::{Instant, timeout_at};
 
-use crate::link::{Link, Phase, Stage, closed};
+use crate::link::{Link, closed};
 
 /// How long the tasks of calls that are under way may take to see that they are over.
 const GRACE: Duration = Duration::from_millis(200);
@@ -17,51 +17,37 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(crate) async fn close(link: &Arc<Link>, due: Instant) -> CloseReport {
     let closing = run(Arc::clone(link), due);
     // Without a runtime there is no connection either.
-    link.runtime.spawn(closing).await.unwrap_or_default()
+    link.line.runtime().spawn(closing).await.unwrap_or_default()
 }
 
 async fn run(link: Arc<Link>, due: Instant) -> CloseReport {
     let link = &link;
-    let mut first = false;
-    link.stage.send_if_modified(|stage| {
-        first = *stage == Stage::Open;
-        if first {
-            *stage = Stage::Closing;
-        }
-        first
-    });
-    if !first {
-        // The other call reports.
-        let mut phase = link.phase.subscribe();
-        let over = phase.wait_for(|phase| matches!(phase, Phase::Closed));
-        let _ = timeout_at(due, over).await;
+    if !link.line.begin_close(due).await {
         return CloseReport::default();
     }
-    let before = link.accepted.ended();
+    let before = link.line.accepted().ended();
     let released = release(link, due).await;
     let settled = finish(link, due).await;
     let doubtful = link.readings().iter().map(|reading| reading.in_doubt()).sum::<u64>();
-    link.stage.send_replace(Stage::Draining);
-    if let Some(session) = link.session_now() {
+    if let Some(session) = link.line.drain(due).await {
         // Whoever publishes after this finds nobody here.
-        let _ = timeout_at(due, link.places.empty()).await;
         let _ = session.handled(Operation::Close, due).await;
     }
-    let last = link.phase.send_replace(Phase::Closed);
-    if let Phase::Up(session) = &last {
+    let last = link.line.close();
+    if let Some(session) = &last {
         session.pending.end(&closed(Operation::Close));
     }
     // Each call that is under way has its outcome now, and counts once its task has seen it.
-    let _ = tokio::time::timeout(GRACE, link.accepted.idle()).await;
-    let Tally { brought: finished, lost } = link.accepted.tally().since(before);
+    let _ = tokio::time::timeout(GRACE, link.line.accepted().idle()).await;
+    let Tally { brought: finished, lost } = link.line.accepted().tally().since(before);
     let lost = lost + doubtful;
     if !settled || lost > 0 {
         tracing::warn!(lost, "the connection was closed before the server had everything");
     }
-    if let Phase::Up(session) = last {
+    if let Some(session) = last {
         session.abandon("it was closed");
     }
-    link.tell_state();
+    link.line.tell_closed();
     CloseReport { finished, released, lost }
 }
 
@@ -82,12 +68,12 @@ async fn finish(link: &Arc<Link>, due: Instant) -> bool {
     // The places are given back at once: no more than this is to be known of them.
     let appends = timeout_at(due, link.window.acquire_many(window)).await.is_ok();
     let settled = || link.readings().iter().all(|reading| reading.is_settled());
-    if link.session_now().is_none() && link.accepted.is_idle() && settled() {
+    if link.line.session_now().is_none() && link.line.accepted().is_idle() && settled() {
         // Nothing is owed that another session could bring.
         return appends;
     }
-    let Ok(session) = link.session(Operation::Close, due).await else {
-        return appends && link.accepted.is_idle();
+    let Ok(session) = link.line.session(Operation::Close, due).await else {
+        return appends && link.line.accepted().is_idle();
     };
     let mut settled = appends;
     settled &= session.handled(Operation::Close, due).await.is_ok();

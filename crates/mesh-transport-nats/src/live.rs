@@ -9,11 +9,12 @@ use futures_core::Stream;
 use futures_util::{FutureExt, StreamExt};
 use mesh_core::port::{ErrorKind, Operation, ReceiveError, TransportError};
 use mesh_session::Queue;
+use mesh_session::Session as _;
 use tokio::sync::watch;
 use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
-use crate::link::{Link, Phase, Stage, deadline, runtime_ended};
+use crate::link::{Link, Stage, deadline, runtime_ended};
 use crate::port::Owner;
 use crate::session::Session;
 
@@ -40,7 +41,7 @@ pub(crate) struct Arrivals<T> {
 
 impl<T> Drop for Arrivals<T> {
     fn drop(&mut self) {
-        self.owner.link().places.leaves(self.id);
+        self.owner.link().line.places().leaves(self.id);
     }
 }
 
@@ -61,17 +62,17 @@ pub(crate) async fn listen<T: Send + 'static>(
     admit: Admit<T>,
 ) -> Result<Arrivals<T>, TransportError> {
     let link = owner.link();
-    link.check_open(place.operation)?;
+    link.line.check_open(place.operation)?;
     let spot = loop {
-        let session = link.session_for(place.operation, &place.filter, due).await?;
+        let session = link.line.session_for(place.operation, &place.filter, due).await?;
         match Spot::take(Arc::clone(&session), &place, due).await {
             // Nothing was heard yet, so the next session does as well.
             Err(error) if session.is_lost_by(&error, due).await => {}
             taken => break taken?,
         }
     };
-    let id = link.next_id();
-    link.placed(id, &spot.session);
+    let id = link.line.next_id();
+    link.line.placed(id, &spot.session);
     let (reader, gone) = watch::channel(());
     let task = Pump {
         link: Arc::clone(link),
@@ -82,7 +83,7 @@ pub(crate) async fn listen<T: Send + 'static>(
         admit,
         gone,
     };
-    link.runtime.spawn(task.run(spot));
+    link.line.runtime().spawn(task.run(spot));
     Ok(Arrivals { queue, id, owner: Arc::clone(owner), _reader: reader })
 }
 
@@ -124,7 +125,7 @@ struct Pump<T> {
 /// A runtime that ends drops it too.
 impl<T> Drop for Pump<T> {
     fn drop(&mut self) {
-        self.link.gone(self.id);
+        self.link.line.gone(self.id);
         self.queue.end(self.end.take());
     }
 }
@@ -150,7 +151,7 @@ impl<T: Send + 'static> Pump<T> {
         let link = Arc::clone(&self.link);
         let Spot { session, subscriber, since, overflows } = spot;
         let revoked = session.revoked(operation, &filter, group.as_deref(), *since);
-        let (draining, lost) = (link.reached(Stage::Draining), session.lost());
+        let (draining, lost) = (link.line.reached(Stage::Draining), session.lost());
         let mut revoked = std::pin::pin!(revoked);
         let (mut draining, mut lost) = (std::pin::pin!(draining), std::pin::pin!(lost));
         loop {
@@ -160,7 +161,7 @@ impl<T: Send + 'static> Pump<T> {
                 // through here.
                 message = unconstrained(subscriber.next()) => match message {
                     Some(message) => self.take(message),
-                    None if link.is_closing() => return Some(None),
+                    None if link.line.is_closing() => return Some(None),
                     None => return None,
                 },
                 error = &mut revoked => return Some(Some(error)),
@@ -196,7 +197,7 @@ impl<T: Send + 'static> Pump<T> {
     async fn again(&mut self, mut last: u64) -> Result<Option<Spot>, TransportError> {
         loop {
             let next = tokio::select! {
-                next = self.link.session_after(last) => next,
+                next = self.link.line.session_after(last) => next,
                 _ = self.gone.changed() => None,
             };
             let Some(session) = next else { return Ok(None) };
@@ -204,7 +205,7 @@ impl<T: Send + 'static> Pump<T> {
             let due = deadline(self.link.options.connect_timeout);
             match Spot::take(Arc::clone(&session), &self.place, due).await {
                 Ok(spot) => {
-                    self.link.placed(self.id, &session);
+                    self.link.line.placed(self.id, &session);
                     return Ok(Some(spot));
                 }
                 // Of a session that stands this is the server's word; else the next one tells.
@@ -215,24 +216,6 @@ impl<T: Send + 'static> Pump<T> {
                 }
                 Err(_) => {}
             }
-        }
-    }
-}
-
-impl Link {
-    /// The first session after that one, or nothing once the connection is closed.
-    pub(crate) async fn session_after(&self, last: u64) -> Option<Arc<Session>> {
-        let mut phase = self.phase.subscribe();
-        let found = phase
-            .wait_for(|phase| match phase {
-                Phase::Up(session) => session.id > last && session.stands(),
-                Phase::Down(_) => false,
-                Phase::Closed => true,
-            })
-            .await;
-        match &*found.ok()? {
-            Phase::Up(session) => Some(Arc::clone(session)),
-            _ => None,
         }
     }
 }

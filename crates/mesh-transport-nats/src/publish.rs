@@ -23,13 +23,13 @@ pub(crate) async fn live(
     message: Message,
     due: Instant,
 ) -> Result<(), TransportError> {
-    let under_way = link.accepted.begin();
+    let under_way = link.line.accepted().begin();
     under_way.end(proven(link, message, due).await)
 }
 
 async fn proven(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
     let operation = Operation::Publish;
-    let session = link.session_for(operation, message.subject().as_str(), due).await?;
+    let session = link.line.session_for(operation, message.subject().as_str(), due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let reply = message.reply().map(|reply| async_nats::Subject::from(reply.as_str()));
     let named = reply.clone().map_or(Reply::None, |reply| Reply::Given(Box::new(reply)));
@@ -52,13 +52,13 @@ pub(crate) async fn to_somebody(
     message: Message,
     due: Instant,
 ) -> Result<(), TransportError> {
-    let under_way = link.accepted.begin();
+    let under_way = link.line.accepted().begin();
     under_way.end(received(link, message, due).await)
 }
 
 async fn received(link: &Arc<Link>, message: Message, due: Instant) -> Result<(), TransportError> {
     let operation = Operation::Publish;
-    let session = link.session_for(operation, message.subject().as_str(), due).await?;
+    let session = link.line.session_for(operation, message.subject().as_str(), due).await?;
     let subject = async_nats::Subject::from(message.subject().as_str());
     let echoes = Branch::of(&session.inbox().echo(0));
     let (publish, asked) = Op::asking(operation, &subject, &echoes);

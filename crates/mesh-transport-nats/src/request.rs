@@ -22,7 +22,7 @@ pub(crate) async fn ask(
     due: Instant,
 ) -> Result<Message, TransportError> {
     let operation = Operation::Request;
-    let session = link.session_for(operation, message.subject().as_str(), due).await?;
+    let session = link.line.session_for(operation, message.subject().as_str(), due).await?;
     let (subject, known) = session.subject(message.subject().as_str());
     let (op, reply) = Op::asking(operation, &subject, &session.replies(responder));
     let op = Op { known, ..op };

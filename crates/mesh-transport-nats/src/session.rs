@@ -1,6 +1,7 @@
 //! One connection of the client library, from its first word to its loss. It is never mended: the
 //! supervisor makes a new one, so nothing that was queued for one session is sent in the next.
 
+mod ending;
 mod seen;
 
 use std::collections::HashMap;
@@ -143,21 +144,6 @@ impl Session {
         Ok(session)
     }
 
-    /// Returns when the connection is lost.
-    pub(crate) async fn lost(&self) {
-        self.hearing.lost().await;
-    }
-
-    /// Why it was lost.
-    pub(crate) fn lost_error(&self) -> TransportError {
-        self.hearing.lost_error()
-    }
-
-    /// Gives it up for this reason, so that another is made.
-    pub(crate) fn abandon(&self, why: &str) {
-        self.hearing.give_up(why);
-    }
-
     /// How many subscriptions the server has ended so far.
     pub(crate) fn revocations(&self) -> u64 {
         self.hearing.revocations()
@@ -188,11 +174,6 @@ impl Session {
     /// Whether its server retires: who has no answer from a stream there has to wait for the next session.
     pub(crate) fn retires(&self) -> bool {
         self.hearing.retires()
-    }
-
-    /// Whether the connection still stands, as far as is known.
-    pub(crate) fn stands(&self) -> bool {
-        !self.hearing.is_lost()
     }
 
     /// Enters `op`, hands it to the client with `hand`, and returns what came of it: an answer if `op`

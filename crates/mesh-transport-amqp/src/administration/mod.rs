@@ -42,9 +42,9 @@ impl Admin {
         operation: Operation,
     ) -> Result<(Arc<Session>, Instant), TransportError> {
         let link = self.owner.link();
-        link.check_open(operation)?;
+        link.line.check_open(operation)?;
         let due = deadline(PATIENCE);
-        Ok((link.session(operation, due).await?, due))
+        Ok((link.line.session(operation, due).await?, due))
     }
 }
 
@@ -64,7 +64,7 @@ impl Administration for Admin {
         stream: StreamName,
         _position: Position,
     ) -> Result<Option<Stored>, TransportError> {
-        self.owner.link().check_open(Operation::Read)?;
+        self.owner.link().line.check_open(Operation::Read)?;
         Err(TransportError::new(ErrorKind::Unsupported, Operation::Read)
             .about(stream.as_str())
             .detail("RabbitMQ numbers no messages"))

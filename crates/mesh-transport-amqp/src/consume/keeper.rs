@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::time::Backoff;
+use mesh_session::Session as _;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::Reading;
 use super::leaving::parting;
-use crate::link::{Link, Phase, Reader, Stage, deadline, runtime_ended};
+use crate::link::{Link, Reader, Stage, deadline, runtime_ended};
 use crate::session::Session;
 
 /// The task of a reading. Dropped, which a runtime that ends does too, it ends the reading.
@@ -27,7 +28,7 @@ pub(super) struct Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         drop(self.reading.state.lock().stand_up());
-        self.link.gone(self.reading.id);
+        self.link.line.gone(self.reading.id);
         self.reading.end(self.end.take());
     }
 }
@@ -80,7 +81,7 @@ impl Keeper {
                 Turn::Left => {
                     self.read = false;
                     self.reading.leave_seat(&session, parting()).await;
-                    self.link.gone(self.reading.id);
+                    self.link.line.gone(self.reading.id);
                 }
                 Turn::Stirred => {
                     self.reading.state.lock().say_due(Instant::now());
@@ -127,7 +128,7 @@ impl Keeper {
         };
         tokio::select! {
             _ = session.over() => Turn::Lost,
-            () = self.link.reached(Stage::Draining) => Turn::Closed,
+            () = self.link.line.reached(Stage::Draining) => Turn::Closed,
             _ = self.gone.changed(), if self.read => Turn::Left,
             () = self.reading.stirred.notified() => Turn::Stirred,
             () = due_or_never => Turn::Stirred,
@@ -155,7 +156,7 @@ impl Keeper {
             let taken = tokio::select! {
                 taken = taking => taken,
                 _ = self.gone.changed() => None,
-                () = self.link.reached(Stage::Draining) => None,
+                () = self.link.line.reached(Stage::Draining) => None,
             };
             let Some((session, opened)) = taken else { return Ok(None) };
             match opened {
@@ -178,18 +179,10 @@ impl Keeper {
 
 /// The session that stands: at once if it is another than the last, else after a pause.
 async fn standing(link: &Link, last: u64, pause: Duration) -> Option<Arc<Session>> {
-    if link.session_now().is_none_or(|session| session.id == last) {
+    if link.line.session_now().is_none_or(|session| session.id == last) {
         tokio::time::sleep(pause).await;
     }
-    let mut phase = link.phase.subscribe();
-    loop {
-        match &*phase.borrow_and_update() {
-            Phase::Up(session) if session.stands() => return Some(Arc::clone(session)),
-            Phase::Closed => return None,
-            _ => {}
-        }
-        phase.changed().await.ok()?;
-    }
+    link.line.session_after(0).await
 }
 
 /// Whether the consumer is gone or may not be read, and that will not pass. A queue of a node that is down

@@ -61,7 +61,7 @@ impl Reading {
 #[async_trait]
 impl Reader for Reading {
     async fn leave(&self, due: Instant) -> u64 {
-        let Some(session) = self.link.session_now() else { return 0 };
+        let Some(session) = self.link.line.session_now() else { return 0 };
         let given_back = self.leave_seat(&session, due).await;
         given_back + self.revoke()
     }
@@ -79,7 +79,7 @@ impl Reader for Reading {
                 .about(self.consumer.to_string())
                 .detail(detail));
         }
-        let (Some(channel), Some(session)) = (channel, self.link.session_now()) else {
+        let (Some(channel), Some(session)) = (channel, self.link.line.session_now()) else {
             return Ok(());
         };
         let about = |error: TransportError| error.about(self.consumer.to_string());

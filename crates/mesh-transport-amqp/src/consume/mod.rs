@@ -40,15 +40,15 @@ pub(crate) async fn consume(
     options: ConsumeOptions,
 ) -> Result<Deliveries, TransportError> {
     let link = owner.link();
-    link.check_open(Operation::Consume)?;
+    link.line.check_open(Operation::Consume)?;
     let due = deadline(options.timeout);
-    let session = link.session(Operation::Consume, due).await?;
+    let session = link.line.session(Operation::Consume, due).await?;
     let reading = Arc::new(Reading::new(link, consumer, options));
-    link.placed(reading.id, &session);
+    link.line.placed(reading.id, &session);
     let (there, gone) = watch::channel(());
     let reader = Reader { reading: Arc::clone(&reading), owner: Arc::clone(owner), _there: there };
     let (told, placed) = oneshot::channel();
-    link.runtime.spawn(Keeper::new(link, &reading, gone).run(session, due, told));
+    link.line.runtime().spawn(Keeper::new(link, &reading, gone).run(session, due, told));
     placed.await.unwrap_or_else(|_| Err(runtime_ended(Operation::Consume)))?;
     Ok(Incoming::new(reader))
 }
@@ -63,7 +63,7 @@ struct Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.owner.link().places.leaves(self.reading.id);
+        self.owner.link().line.places().leaves(self.reading.id);
     }
 }
 

@@ -47,7 +47,7 @@ impl Reading {
             _ => options.in_flight.get().min(rules.max_ack_pending.max(1)),
         };
         Self {
-            id: link.next_id(),
+            id: link.line.next_id(),
             link: Arc::clone(link),
             rules,
             queues: consumer.amqp_queues(),
@@ -72,7 +72,7 @@ impl Reading {
         let mut state = self.state.lock();
         state.sit(channel, sources);
         self.wake(state);
-        self.link.placed(self.id, session);
+        self.link.line.placed(self.id, session);
         Ok(())
     }
 

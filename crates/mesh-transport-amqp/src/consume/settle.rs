@@ -122,7 +122,7 @@ impl Reading {
     }
 
     fn lost(&self, operation: Operation) -> TransportError {
-        if self.link.is_closing() {
+        if self.link.line.is_closing() {
             return closed(operation);
         }
         TransportError::new(ErrorKind::Disconnected, operation)

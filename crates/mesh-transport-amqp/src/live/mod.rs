@@ -83,7 +83,7 @@ struct Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.owner.link().places.leaves(self.id);
+        self.owner.link().line.places().leaves(self.id);
     }
 }
 
@@ -97,10 +97,10 @@ pub(crate) async fn listen<T: Send + 'static>(
 ) -> Result<Arrivals<T>, TransportError> {
     let link = owner.link();
     let operation = place.operation;
-    link.check_open(operation)?;
-    let session = link.session(operation, due).await?;
-    let id = link.next_id();
-    link.placed(id, &session);
+    link.line.check_open(operation)?;
+    let session = link.line.session(operation, due).await?;
+    let id = link.line.next_id();
+    link.line.placed(id, &session);
     let queue = Arc::new(Queue::new(buffer));
     let (there, gone) = watch::channel(());
     let (hearing, asked) = Hearing::new();
@@ -108,7 +108,7 @@ pub(crate) async fn listen<T: Send + 'static>(
     let reader = Reader { id, owner: Arc::clone(owner), _there: there, _hearing: hearing };
     let (told, placed) = oneshot::channel();
     let pump = Pump::new(link, id, place, &queue, admit, gone, asked);
-    link.runtime.spawn(pump.run(session, due, told));
+    link.line.runtime().spawn(pump.run(session, due, told));
     placed.await.unwrap_or_else(|_| Err(runtime_ended(operation)))?;
     Ok(Arrivals { queue, _reader: reader })
 }

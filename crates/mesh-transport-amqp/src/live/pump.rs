@@ -7,12 +7,13 @@ use futures_util::{FutureExt, StreamExt};
 use lapin::message::Delivery;
 use mesh_core::port::{ErrorKind, TransportError};
 use mesh_core::time::Backoff;
+use mesh_session::Session as _;
 use tokio::sync::{oneshot, watch};
 use tokio::task::coop::unconstrained;
 use tokio::time::Instant;
 
 use super::{Admit, Place, Queue, Spot};
-use crate::link::{Link, Phase, Stage, deadline, runtime_ended};
+use crate::link::{Link, Stage, deadline, runtime_ended};
 use crate::session::Session;
 
 /// Asks a subscription to say when all has come that the broker had for it.
@@ -62,7 +63,7 @@ pub(super) struct Pump<T> {
 /// A runtime that ends drops it too.
 impl<T> Drop for Pump<T> {
     fn drop(&mut self) {
-        self.link.gone(self.id);
+        self.link.line.gone(self.id);
         self.queue.end(self.end.take());
     }
 }
@@ -129,14 +130,15 @@ impl<T: Send + 'static> Pump<T> {
     async fn read(&mut self, spot: &mut Spot) -> Over {
         let operation = self.place.operation;
         let (link, session) = (Arc::clone(&self.link), Arc::clone(&spot.session));
-        let (mut draining, mut lost) = (pin!(link.reached(Stage::Draining)), pin!(session.over()));
+        let (mut draining, mut lost) =
+            (pin!(link.line.reached(Stage::Draining)), pin!(session.over()));
         loop {
             tokio::select! {
                 biased;
                 // All that is there in one go, whatever tokio thinks of it.
                 next = unconstrained(spot.consumer.next()) => match next {
                     Some(Ok(delivery)) => self.take(delivery),
-                    Some(Err(_)) | None if link.is_closing() => return Over::Left,
+                    Some(Err(_)) | None if link.line.is_closing() => return Over::Left,
                     Some(Err(error)) => {
                         if spot.session.stands() {
                             tracing::warn!(%error, queue = %spot.queue, "a subscription was ended");
@@ -236,13 +238,13 @@ impl<T: Send + 'static> Pump<T> {
                 }
                 match session.stands() {
                     true => Some(Arc::clone(&session)),
-                    false => self.link.session_after(session.id).await,
+                    false => self.link.line.session_after(session.id).await,
                 }
             };
             let next = tokio::select! {
                 next = next => next,
                 _ = self.gone.changed() => None,
-                () = self.link.reached(Stage::Draining) => None,
+                () = self.link.line.reached(Stage::Draining) => None,
             };
             let Some(next) = next else { return Ok(None) };
             session = next;
@@ -250,7 +252,7 @@ impl<T: Send + 'static> Pump<T> {
             let due = deadline(self.link.options.connect_timeout);
             match self.place.take(Arc::clone(&session), due).await {
                 Ok(spot) => {
-                    self.link.placed(self.id, &session);
+                    self.link.line.placed(self.id, &session);
                     return Ok(Some(spot));
                 }
                 Err(error) if !session.stands() => tracing::debug!(%error, "not there yet"),
@@ -268,23 +270,5 @@ impl<T: Send + 'static> Pump<T> {
     fn backoff(&self) -> Backoff {
         let options = &self.link.options;
         Backoff { min: options.reconnect_min, max: options.reconnect_max }
-    }
-}
-
-impl Link {
-    /// The first session after that one, or nothing once the connection is closed.
-    pub(crate) async fn session_after(&self, last: u64) -> Option<Arc<Session>> {
-        let mut phase = self.phase.subscribe();
-        let found = phase
-            .wait_for(|phase| match phase {
-                Phase::Up(session) => session.id > last && session.stands(),
-                Phase::Down(_) => false,
-                Phase::Closed => true,
-            })
-            .await;
-        match &*found.ok()? {
-            Phase::Up(session) => Some(Arc::clone(session)),
-            _ => None,
-        }
     }
 }

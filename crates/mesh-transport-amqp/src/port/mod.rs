@@ -7,7 +7,7 @@ mod transport;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::link::{Link, Phase, Stage, deadline};
+use crate::link::{Link, deadline};
 
 /// How long what was sent last may take after the connection was dropped.
 const PARTING: Duration = Duration::from_secs(1);
@@ -31,18 +31,17 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        if matches!(&*self.link.phase.borrow(), Phase::Closed) {
+        if self.link.line.is_closed() {
             return;
         }
-        self.link.stage.send_replace(Stage::Draining);
-        let last = self.link.phase.send_replace(Phase::Closed);
-        self.link.tell_state();
-        let Phase::Up(session) = last else { return };
-        if !self.link.accepted.is_idle() {
+        let last = self.link.line.close();
+        self.link.line.tell_closed();
+        let Some(session) = last else { return };
+        if !self.link.line.accepted().is_idle() {
             tracing::warn!("a connection was dropped without close while calls waited");
         }
         // What was handed to the client, acknowledgements above all, may reach the server yet.
-        self.link.runtime.spawn(async move {
+        self.link.line.runtime().spawn(async move {
             session.close(deadline(PARTING)).await;
         });
     }

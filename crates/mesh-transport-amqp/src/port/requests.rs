@@ -19,7 +19,7 @@ impl Requests for Port {
     ) -> Result<Message, TransportError> {
         let link = self.link();
         if message.reply().is_some() {
-            link.check_open(Operation::Request)?;
+            link.line.check_open(Operation::Request)?;
             return Err(TransportError::new(ErrorKind::Invalid, Operation::Request)
                 .about(message.subject())
                 .detail("it brings a reply address"));
@@ -29,7 +29,7 @@ impl Requests for Port {
     }
 
     async fn serve(&self, filter: Filter, options: ServeOptions) -> Result<Calls, TransportError> {
-        self.link().check_open(Operation::Serve)?;
+        self.link().line.check_open(Operation::Serve)?;
         requests::serve(&self.owner, filter, options).await
     }
 }

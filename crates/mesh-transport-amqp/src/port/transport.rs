@@ -2,15 +2,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use futures_util::stream;
 use mesh_core::message::Message;
 use mesh_core::port::{
-    Capabilities, CloseReport, ConnectionState, ConnectionStates, ErrorKind, Operation,
-    PublishOptions, SubscribeOptions, Subscription, Transport, TransportError,
+    Capabilities, CloseReport, ConnectionStates, ErrorKind, Operation, PublishOptions,
+    SubscribeOptions, Subscription, Transport, TransportError,
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::Inbox;
-use tokio::sync::watch;
 use tokio::time::timeout_at;
 
 use super::Port;
@@ -23,16 +21,7 @@ impl Transport for Port {
     }
 
     fn states(&self) -> ConnectionStates {
-        let next = |known: Option<(watch::Receiver<ConnectionState>, bool)>| async move {
-            let (mut states, first) = known?;
-            if !first {
-                states.changed().await.ok()?;
-            }
-            let state = states.borrow_and_update().clone();
-            let last = matches!(state, ConnectionState::Closed);
-            Some((state, (!last).then_some((states, false))))
-        };
-        ConnectionStates::new(stream::unfold(Some((self.link().states.subscribe(), true)), next))
+        self.link().line.states()
     }
 
     async fn publish(
@@ -64,10 +53,10 @@ impl Transport for Port {
 
     async fn flush(&self, timeout: Duration) -> Result<(), TransportError> {
         let link = self.link();
-        link.check_open(Operation::Flush)?;
+        link.line.check_open(Operation::Flush)?;
         let due = link::deadline(timeout);
         // Subscriptions that were dropped before are to be over. Whatever was published is confirmed.
-        if timeout_at(due, link.places.left()).await.is_err() {
+        if timeout_at(due, link.line.places().left()).await.is_err() {
             return Err(TransportError::new(ErrorKind::TimedOut, Operation::Flush));
         }
         let hearings = link.hearings();

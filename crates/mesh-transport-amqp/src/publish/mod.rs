@@ -24,6 +24,7 @@ use lapin::types::ShortString;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::{AmqpExchange, AmqpRoute};
+use mesh_session::Session as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
@@ -105,7 +106,7 @@ pub(crate) async fn live(
     require_receiver: bool,
     due: Instant,
 ) -> Result<(), TransportError> {
-    let under_way = link.accepted.begin();
+    let under_way = link.line.accepted().begin();
     let about = |error: TransportError| error.about(message.subject());
     under_way.end(accepted(link, message, require_receiver, due).await.map_err(about))
 }
@@ -117,7 +118,7 @@ async fn accepted(
     due: Instant,
 ) -> Result<(), TransportError> {
     const OPERATION: Operation = Operation::Publish;
-    let session = link.session(OPERATION, due).await?;
+    let session = link.line.session(OPERATION, due).await?;
     // Whatever the subject, that nobody listens is no error unless the caller says so.
     let route = Route { mandatory: require_receiver, ..Route::of(message, OPERATION)? };
     let made = || Outgoing::on(&route, message, &session);

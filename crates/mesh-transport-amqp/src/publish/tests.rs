@@ -4,6 +4,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use mesh_core::port::{AppendOptions, PublishOptions};
+use mesh_session::Session as _;
 use mesh_testkit::servers::rabbit::Account;
 use serde_json::json;
 

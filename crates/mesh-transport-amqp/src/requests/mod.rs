@@ -47,7 +47,7 @@ pub(crate) async fn ask(
     due: Instant,
 ) -> Result<Message, TransportError> {
     let about = |error: TransportError| error.about(message.subject());
-    let session = link.session(OPERATION, due).await.map_err(about)?;
+    let session = link.line.session(OPERATION, due).await.map_err(about)?;
     let answer = answer(link, &session, responder, message, due).await.map_err(about)?;
     Ok(answer)
 }

@@ -7,6 +7,7 @@ use lapin::message::Delivery;
 use lapin::types::ShortString;
 use mesh_core::identity::{Principal, Responder};
 use mesh_core::port::{ErrorKind, TransportError};
+use mesh_session::Session as _;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
@@ -45,7 +46,7 @@ impl Answers {
         });
         *known = Some(Arc::clone(&replies));
         // Not where the first question was asked: that runtime may end before this one does.
-        link.runtime.spawn(read(spot, End(Arc::clone(&replies))));
+        link.line.runtime().spawn(read(spot, End(Arc::clone(&replies))));
         Ok(replies)
     }
 }

@@ -126,11 +126,11 @@ impl Answer for Owed {
         let link = self.owner.link();
         let answer = Message::new(self.to.clone(), payload).with_headers(headers);
         link.check(&answer, OPERATION)?;
-        let under_way = link.accepted.begin();
+        let under_way = link.line.accepted().begin();
         let about = |error: TransportError| error.about(&self.to);
         let sending = async {
             let due = deadline(link.options.connect_timeout);
-            let session = link.session(OPERATION, due).await?;
+            let session = link.line.session(OPERATION, due).await?;
             let outgoing = Outgoing {
                 exchange: AmqpExchange::Rpc,
                 key: ShortString::from(self.to.as_str()),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
+use mesh_session::Session as _;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -44,7 +45,7 @@ impl Drop for Ending {
         drop(self.reading.displace());
         self.reading.has_left();
         self.link.forget(&self.reading);
-        self.link.gone(self.reading.id);
+        self.link.line.gone(self.reading.id);
         self.reading.end(self.end.take());
     }
 }
@@ -80,10 +81,10 @@ async fn attend(
             _ = gone.changed(), if read => {
                 read = false;
                 reading.leave().await;
-                link.gone(reading.id);
+                link.line.gone(reading.id);
             }
             error = revoked(reading, &session), if read => break Some(error),
-            () = link.reached(Stage::Draining) => break None,
+            () = link.line.reached(Stage::Draining) => break None,
         }
     }
 }
@@ -157,9 +158,9 @@ async fn again(
     absence: &mut Absence,
 ) -> Result<Option<Arc<Session>>, TransportError> {
     loop {
-        let Some(session) = link.session_after(last).await else { return Ok(None) };
+        let Some(session) = link.line.session_after(last).await else { return Ok(None) };
         let due = deadline(link.options.connect_timeout);
-        if !read || link.is_closing() {
+        if !read || link.line.is_closing() {
             // What is left to be settled is said by the next look.
             return Ok(Some(session));
         }

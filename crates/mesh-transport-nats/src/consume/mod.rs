@@ -31,12 +31,12 @@ pub(crate) async fn consume(
     options: ConsumeOptions,
 ) -> Result<Deliveries, TransportError> {
     let link = owner.link();
-    link.check_open(Operation::Consume)?;
+    link.line.check_open(Operation::Consume)?;
     let due = deadline(options.timeout);
     let name = consumer.to_string();
     let reading = Arc::new(Reading::new(link, consumer, options));
     let (session, source) = loop {
-        let session = link.session_for(Operation::Consume, &name, due).await?;
+        let session = link.line.session_for(Operation::Consume, &name, due).await?;
         reading.make_way(&session, due).await;
         match reading.open(&session, due).await {
             // Nothing was read yet, so the next session does as well.
@@ -46,9 +46,9 @@ pub(crate) async fn consume(
     };
     reading.place(&session, source);
     link.remember(&reading);
-    link.placed(reading.id, &session);
+    link.line.placed(reading.id, &session);
     let (reader, gone) = watch::channel(());
-    link.runtime.spawn(keeper::keep(Arc::clone(link), Arc::clone(&reading), session, gone));
+    link.line.runtime().spawn(keeper::keep(Arc::clone(link), Arc::clone(&reading), session, gone));
     Ok(Incoming::new(Reader { reading, owner: Arc::clone(owner), _reader: reader }))
 }
 
@@ -63,7 +63,7 @@ struct Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         self.reading.leaves();
-        self.owner.link().places.leaves(self.reading.id);
+        self.owner.link().line.places().leaves(self.reading.id);
     }
 }
 

@@ -83,7 +83,7 @@ impl Reading {
     pub(super) fn new(link: &Arc<Link>, consumer: ConsumerRef, options: ConsumeOptions) -> Self {
         let prefix = AckPrefix::of(&consumer);
         Self {
-            id: link.next_id(),
+            id: link.line.next_id(),
             link: Arc::clone(link),
             rules: options.rules.unwrap_or_else(|| ConsumerRules::of(consumer.stream)),
             patterns: options.patterns,
@@ -126,7 +126,7 @@ impl Reading {
         let mut state = self.state.lock();
         state.source = Some(source);
         self.wake(state);
-        self.link.placed(self.id, session);
+        self.link.line.placed(self.id, session);
     }
 
     /// Returns when the server has all that was settled before, and fails with `NotFound` where there is

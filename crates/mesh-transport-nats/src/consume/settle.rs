@@ -36,7 +36,7 @@ pub(super) struct Claimed {
 impl Settlement for Claimed {
     async fn settle(self: Box<Self>, verdict: Verdict) -> Result<(), TransportError> {
         let Self { reading, claim } = *self;
-        let session = reading.link.session_now();
+        let session = reading.link.line.session_now();
         match reading.settle(claim, &verdict, session.as_deref())? {
             Settled::Said => Ok(()),
             unsaid => Box::pin(reading.settle_later(unsaid, session.as_deref())).await,
@@ -48,7 +48,7 @@ impl Settlement for Claimed {
         let ack = reading.state.lock().claims.get(&self.claim).cloned();
         let ack = ack.ok_or_else(|| closed(Operation::Progress))?;
         let due = deadline(PATIENCE.min(reading.rules.ack_wait));
-        let session = reading.link.session(Operation::Progress, due).await?;
+        let session = reading.link.line.session(Operation::Progress, due).await?;
         say(&session, Operation::Progress, ack, Bytes::from_static(PROGRESS), due).await
     }
 
@@ -129,7 +129,7 @@ impl Reading {
                 self.note(ack, verb, false)
             }
         };
-        let session = self.link.session(Operation::Settle, due).await?;
+        let session = self.link.line.session(Operation::Settle, due).await?;
         self.say_noted(&session, noted, due).await
     }
 
@@ -155,7 +155,7 @@ impl Reading {
     pub(super) fn give_back(self: &Arc<Self>, ack: Subject) {
         let Some(ack) = self.defer(ack) else { return };
         let noted = self.note(ack, Bytes::from_static(NAK), true);
-        let Some(session) = self.link.session_now() else { return };
+        let Some(session) = self.link.line.session_now() else { return };
         let reading = Arc::clone(self);
         let mut saying = Box::pin(async move {
             let due = deadline(PATIENCE);
@@ -164,7 +164,7 @@ impl Reading {
             }
         });
         if (&mut saying).now_or_never().is_none() {
-            self.link.runtime.spawn(saying);
+            self.link.line.runtime().spawn(saying);
         }
     }
 

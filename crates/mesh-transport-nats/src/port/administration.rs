@@ -31,9 +31,9 @@ impl Api for LinkApi {
         timeout: Duration,
     ) -> Result<Bytes, TransportError> {
         let link = self.owner.link();
-        link.check_open(operation)?;
+        link.line.check_open(operation)?;
         let due = link::deadline(timeout);
-        let session = link.session_for(operation, subject, due).await?;
+        let session = link.line.session_for(operation, subject, due).await?;
         ask(&session, operation, subject, body, due).await
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mesh_core::port::Operation;
 
-use crate::link::{Link, Phase, Stage, deadline};
+use crate::link::{Link, deadline};
 
 pub(crate) use administration::{LinkApi, ask};
 pub(crate) use transport::malformed;
@@ -37,19 +37,18 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        if matches!(&*self.link.phase.borrow(), Phase::Closed) {
+        if self.link.line.is_closed() {
             return;
         }
-        self.link.stage.send_replace(Stage::Draining);
-        let last = self.link.phase.send_replace(Phase::Closed);
-        self.link.tell_state();
-        let Phase::Up(session) = last else { return };
+        let last = self.link.line.close();
+        self.link.line.tell_closed();
+        let Some(session) = last else { return };
         let waiting = session.pending.len();
         if waiting > 0 {
             tracing::warn!(waiting, "a connection was dropped without close while calls waited");
         }
         // What was handed to the client, acknowledgements above all, may reach the server yet.
-        self.link.runtime.spawn(async move {
+        self.link.line.runtime().spawn(async move {
             let _ = session.handled(Operation::Close, deadline(PARTING)).await;
             session.abandon("it was dropped");
         });

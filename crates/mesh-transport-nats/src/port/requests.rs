@@ -28,7 +28,7 @@ impl Requests for Port {
     ) -> Result<Message, TransportError> {
         let link = self.link();
         if message.reply().is_some() {
-            link.check_open(Operation::Request)?;
+            link.line.check_open(Operation::Request)?;
             return Err(TransportError::new(ErrorKind::Invalid, Operation::Request)
                 .about(message.subject())
                 .detail("it brings a reply address"));
@@ -39,7 +39,7 @@ impl Requests for Port {
 
     async fn serve(&self, filter: Filter, options: ServeOptions) -> Result<Calls, TransportError> {
         let link = self.link();
-        link.check_open(Operation::Serve)?;
+        link.line.check_open(Operation::Serve)?;
         let Some(responder) = link.principal.responder() else {
             return Err(TransportError::new(ErrorKind::Denied, Operation::Serve)
                 .about(&filter)
