@@ -1,6 +1,7 @@
 //! Appending: confirmed by the broker, and published again until the time is over.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lapin::types::ShortString;
 use mesh_core::message::Message;
@@ -13,6 +14,9 @@ use crate::link::{Link, deadline};
 use crate::publish::{Confirmed, Outgoing, Route};
 
 const OPERATION: Operation = Operation::Append;
+
+/// Before a queue that may have no leader is asked again.
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Appends `message`; returns when the broker has it.
 pub(crate) async fn append(
@@ -59,6 +63,11 @@ async fn stored(
                 );
             }
             Ok(Confirmed::Refused) => {
+                if session.may_lack_leaders() && Instant::now() + AGAIN < due {
+                    tokio::time::sleep(AGAIN).await;
+                    count(&link.counters.resent);
+                    continue;
+                }
                 return Err(TransportError::new(ErrorKind::Full, OPERATION)
                     .detail("a queue refused it, or could not keep it"));
             }

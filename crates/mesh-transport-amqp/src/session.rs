@@ -3,6 +3,7 @@
 //! session is over, and the supervisor makes a new one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lapin::Channel;
 use lapin::types::ShortString;
@@ -17,10 +18,14 @@ use crate::requests::Asking;
 use crate::wire::Wire;
 use crate::{AmqpOptions, Target};
 
+/// How long after a lost connection a refusal may pass.
+const LEADERLESS: Duration = Duration::from_secs(30);
+
 /// See the module. Dropped by the last who uses it, its connections end.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: u64,
+    made: Instant,
     /// The user that it is logged in as: what the broker lets a message say of its sender.
     pub(crate) user: ShortString,
     pub(crate) publishing: Wire,
@@ -70,12 +75,27 @@ impl Session {
         )?;
         let publisher = Publisher::new(options.publish_window.get());
         let asking = Asking::default();
-        Ok(Arc::new(Self { id, user, publishing, publisher, reading, asking, fate }))
+        Ok(Arc::new(Self {
+            id,
+            made: Instant::now(),
+            user,
+            publishing,
+            publisher,
+            reading,
+            asking,
+            fate,
+        }))
     }
 
     /// Why it is over.
     pub(crate) fn why(&self) -> TransportError {
         self.fate.why()
+    }
+
+    /// Whether queues may be without a leader yet: a broker that restarts lets one in before it has made all
+    /// of them work, and refuses what is for the others with the word that it has for a full queue.
+    pub(crate) fn may_lack_leaders(&self) -> bool {
+        self.id > 1 && self.made.elapsed() < LEADERLESS
     }
 
     /// Why the broker takes no messages for now, if it doesn't.

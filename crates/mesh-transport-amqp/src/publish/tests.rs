@@ -1,15 +1,17 @@
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use mesh_core::port::{AppendOptions, PublishOptions};
+use mesh_core::port::{AppendOptions, Capabilities, Limits, PublishOptions};
 use mesh_session::Session as _;
 use mesh_testkit::servers::rabbit::Account;
 use serde_json::json;
 
 use super::*;
 use crate::AmqpOptions;
+use crate::append::append;
 use crate::testing::{Bed, PASSWORD, come, message, soon};
 
 async fn session(bed: &Bed, user: &str, options: &AmqpOptions) -> Arc<Session> {
@@ -123,6 +125,42 @@ async fn a_full_queue_refuses_the_append_and_no_live_message() {
     let refused = streams.append(event(), AppendOptions::default()).await.unwrap_err();
     assert_eq!((refused.kind(), refused.may_retry()), (ErrorKind::Full, true), "{refused}");
     mail.transport().publish(event(), PublishOptions::default()).await.unwrap();
+}
+
+/// A link whose session is not its first, as after a restart of the broker.
+async fn after_a_restart(bed: &Bed) -> Arc<Link> {
+    let (target, options) = (bed.target("n1.mail"), AmqpOptions::default());
+    let session = Session::open(2, &target, &options).await.unwrap();
+    let capabilities = Capabilities::new(Limits::default(), []);
+    Link::new(target.principal().clone(), options, capabilities, session)
+}
+
+#[tokio::test]
+async fn a_refusal_after_a_restart_is_tried_again_while_there_is_time() {
+    let bed = Bed::new().await;
+    bed.exchange("mesh.events").await;
+    bed.queue("q", json!({ "x-max-length": 1, "x-overflow": "reject-publish" })).await;
+    bed.bind("mesh.events", "q", "#").await;
+    let link = after_a_restart(&bed).await;
+    let sent = message("mesh.events.mail.sent", "{}");
+    let within = |timeout| AppendOptions { timeout, ..AppendOptions::default() };
+    let long = within(Duration::from_secs(30));
+    append(&link, &sent, &long).await.unwrap();
+    let short = append(&link, &sent, &within(Duration::from_millis(300))).await.unwrap_err();
+    assert_eq!(
+        short.kind(),
+        ErrorKind::Full,
+        "its time over, it hears what the broker said: {short}"
+    );
+    let before = link.counters.resent.load(Ordering::Relaxed);
+    let appending = async { append(&link, &sent, &long).await.unwrap() };
+    let making_room = async {
+        while link.counters.resent.load(Ordering::Relaxed) == before {
+            tokio::task::yield_now().await;
+        }
+        bed.delete("queues", "q").await;
+    };
+    come(async { tokio::join!(appending, making_room) }).await;
 }
 
 #[tokio::test]
