@@ -11,7 +11,7 @@
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, stream};
@@ -75,9 +75,12 @@ async fn fill(filler: Arc<Hand>, payload: bytes::Bytes, count: u32) {
     assert_eq!(events.buffer_unordered(256).count().await, count as usize);
 }
 
-/// Whoever read is gone, so what it has not settled is there again.
+/// Once nobody reads, what was not settled is there again.
 fn settled(ground: &Ground) {
-    std::thread::sleep(Duration::from_millis(50));
+    let end = Instant::now() + Duration::from_secs(10);
+    while ground.readers(QUEUE) > 0 {
+        assert!(Instant::now() < end, "somebody reads {QUEUE} still");
+    }
     assert_eq!(ground.count(QUEUE), 0);
 }
 

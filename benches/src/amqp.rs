@@ -138,10 +138,19 @@ impl Ground {
     /// How many messages a queue has that nobody holds.
     #[must_use]
     pub fn count(&self, queue: &str) -> u32 {
+        self.look(queue).message_count()
+    }
+
+    /// How many read a queue.
+    pub fn readers(&self, queue: &str) -> u32 {
+        self.look(queue).consumer_count()
+    }
+
+    fn look(&self, queue: &str) -> lapin::Queue {
         let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
         let looking =
             self.controller.reads.queue_declare(queue.into(), passive, FieldTable::default());
-        self.runtime.block_on(looking).unwrap().message_count()
+        self.runtime.block_on(looking).unwrap()
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -71,14 +73,25 @@ async fn calls_while_the_server_is_paused_end_in_their_time_and_are_done_once() 
 
     server.pause().unwrap();
     let began = Instant::now();
+    let ended = Arc::new(AtomicUsize::new(0));
     let calling = (0..3 * CALLS).map(|index| {
         let (kind, number) = (index / CALLS, index % CALLS);
-        let call = tokio::spawn(call(connection.clone(), kind, number));
-        async move { (kind, number, call.await.unwrap(), began.elapsed()) }
+        let (calling, ended) = (call(connection.clone(), kind, number), Arc::clone(&ended));
+        let call = tokio::spawn(async move {
+            let done = calling.await;
+            ended.fetch_add(1, Ordering::Relaxed);
+            (done, began.elapsed())
+        });
+        async move {
+            let (done, after) = call.await.unwrap();
+            (kind, number, done, after)
+        }
     });
     let calling = tokio::spawn(join_all(calling.collect::<Vec<_>>()));
     // All short ones end before it goes on, whatever waits in front of them.
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    let all_short = 3 * CALLS / 2;
+    let short_ended = || (ended.load(Ordering::Relaxed) >= all_short).then_some(());
+    bed::until("the short calls end", short_ended).await;
     let waiting = bed::figure(&connection, "waiting");
     assert!(waiting <= CALLS as u64 * 3 / 2 + 1, "{waiting} wait");
     server.resume().unwrap();
