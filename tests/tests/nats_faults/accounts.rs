@@ -117,6 +117,17 @@ async fn streams_that_are_switched_off_under_their_users_are_told_as_gone_and_us
 }
 
 #[tokio::test]
+async fn a_server_without_streams_is_unsupported() {
+    let user = format!("user: {}, password: \"{}\"", bed::USER, bed::PASSWORD);
+    let users = format!("accounts {{ MESH {{ users: [ {{ {user} }} ] }} }}");
+    let server = NatsServer::launch(NatsConfig::new().with(users)).await.unwrap();
+    let controller = bed::dial(server.address(), controller()).await;
+    let administration = controller.administration().unwrap();
+    let error = administration.inspect(StreamName::Events).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_retry()), (ErrorKind::Unsupported, false), "{error}");
+}
+
+#[tokio::test]
 async fn an_account_without_room_is_told_at_once_and_appends_go_on_when_there_is_some() {
     let server = NatsServer::launch(jetstream("jetstream: { max_file: 300KB },")).await.unwrap();
     let context = bed::jetstream(server.address()).await;

@@ -58,9 +58,7 @@ pub(crate) async fn ask(
     let hand = || session.send(operation, &subject, question);
     match session.operate(op, due, hand).await? {
         Outcome::Answer(answer) if answer.status == Some(StatusCode::NO_RESPONDERS) => {
-            Err(TransportError::new(ErrorKind::NoResponders, operation)
-                .about(&subject)
-                .detail("no JetStream for this account"))
+            Err(no_streams(session, operation).about(&subject))
         }
         Outcome::Answer(answer) => Ok(answer.payload),
         Outcome::Denied(words) => Err(denied(operation, &subject, words)),
@@ -69,4 +67,14 @@ pub(crate) async fn ask(
             .about(&subject)
             .detail("the server answered nothing")),
     }
+}
+
+/// Nobody answers the server's API. Where this server has it, that may pass.
+fn no_streams(session: &Session, operation: Operation) -> TransportError {
+    if session.client.server_info().jetstream {
+        return TransportError::new(ErrorKind::NoResponders, operation)
+            .detail("JetStream does not answer now");
+    }
+    TransportError::new(ErrorKind::Unsupported, operation)
+        .detail("JetStream is off on this server, and nobody beside it has it for this account")
 }
