@@ -17,9 +17,7 @@ pub(crate) fn runtime() -> Runtime {
 }
 
 /// Runs `work` on a runtime of its own, on another thread, and ends that runtime at once.
-pub(crate) async fn elsewhere<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
-) -> T {
+async fn elsewhere<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     let thread = std::thread::spawn(move || {
         let runtime = runtime();
         let done = runtime.block_on(work);

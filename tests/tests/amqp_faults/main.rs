@@ -17,3 +17,4 @@ mod live;
 mod publishing;
 mod runtimes;
 mod sessions;
+mod verdicts;

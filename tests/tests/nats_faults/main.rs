@@ -10,6 +10,7 @@
 #![allow(clippy::future_not_send, reason = "looks of a test stay on its task")]
 
 mod accounts;
+mod answers;
 mod bed;
 mod changes;
 mod closing;

@@ -88,14 +88,17 @@ impl Acks {
 
     /// Hands all of them to the client. `ordered` says that everything below what came last has come, too.
     pub(super) fn send(&mut self, channel: &Channel, ordered: bool) {
-        let open = self.open.first().copied().unwrap_or(u64::MAX);
-        let open = ordered.then_some(open);
-        for (tag, multiple) in frames(&mut self.tags, open) {
+        for (tag, multiple) in self.take(ordered) {
             // The frame stands in the client's queue after the first look; who waits for it to be written
             // waits for the network, once for each. What it does not take comes again, and is known as
             // unproven.
             let _ = channel.basic_ack(tag, BasicAckOptions { multiple }).now_or_never();
         }
+    }
+
+    fn take(&mut self, ordered: bool) -> Vec<(u64, bool)> {
+        let open = self.open.first().copied().unwrap_or(u64::MAX);
+        frames(&mut self.tags, ordered.then_some(open))
     }
 }
 
@@ -114,7 +117,103 @@ fn frames(tags: &mut Vec<u64>, open: Option<u64>) -> Vec<(u64, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What happens on a channel, to whichever of those that it may happen to.
+    #[derive(Debug, Clone)]
+    enum Step {
+        /// The broker sends one for this queue.
+        Sends(bool),
+        /// The reader takes the next of this queue.
+        Comes(bool),
+        Acked(prop::sample::Index),
+        Refused(prop::sample::Index),
+        /// Those that wait go.
+        Goes,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => any::<bool>().prop_map(Step::Sends),
+            3 => any::<bool>().prop_map(Step::Comes),
+            3 => any::<prop::sample::Index>().prop_map(Step::Acked),
+            1 => any::<prop::sample::Index>().prop_map(Step::Refused),
+            1 => Just(Step::Goes),
+        ]
+    }
+
+    /// The broker's side of a channel: what it has sent and who may settle it.
+    #[derive(Default)]
+    struct Sent {
+        unsettled: BTreeSet<u64>,
+        acked: BTreeSet<u64>,
+    }
+
+    impl Sent {
+        fn takes(&mut self, frames: Vec<(u64, bool)>) {
+            for (tag, multiple) in frames {
+                // The broker closes a channel that settles what is not there.
+                assert!(self.unsettled.contains(&tag), "{tag} is unknown");
+                let settled = |one: &u64| *one == tag || multiple && *one < tag;
+                let settled: Vec<u64> = self.unsettled.extract_if(.., |one| settled(one)).collect();
+                for one in settled {
+                    assert!(
+                        self.acked.contains(&one),
+                        "{one} has no verdict, and {tag} settled it"
+                    );
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_order_only_what_was_acknowledged_is_settled_and_all_of_it(
+            two in any::<bool>(),
+            steps in vec(step(), 0..200),
+        ) {
+            let (mut acks, mut sent) = (Acks::default(), Sent::default());
+            let mut waiting: BTreeMap<bool, Vec<u64>> = BTreeMap::new();
+            let (mut last, mut hand) = (0, Vec::new());
+            for step in steps {
+                match step {
+                    Step::Sends(queue) => {
+                        last += 1;
+                        sent.unsettled.insert(last);
+                        waiting.entry(two && queue).or_default().push(last);
+                    }
+                    Step::Comes(queue) => {
+                        let waiting = waiting.entry(two && queue).or_default();
+                        if !waiting.is_empty() {
+                            let tag = waiting.remove(0);
+                            acks.came(tag);
+                            hand.push(tag);
+                        }
+                    }
+                    Step::Acked(index) if !hand.is_empty() => {
+                        let tag = hand.remove(index.index(hand.len()));
+                        sent.acked.insert(tag);
+                        acks.push(tag);
+                    }
+                    Step::Refused(index) if !hand.is_empty() => {
+                        sent.takes(acks.take(!two));
+                        let tag = hand.remove(index.index(hand.len()));
+                        acks.refused(tag);
+                        assert!(sent.unsettled.remove(&tag));
+                    }
+                    Step::Acked(_) | Step::Refused(_) => {}
+                    Step::Goes => sent.takes(acks.take(!two)),
+                }
+            }
+            sent.takes(acks.take(!two));
+            prop_assert!(sent.unsettled.is_disjoint(&sent.acked));
+        }
+    }
 
     #[test]
     fn those_below_whatever_is_open_are_said_at_once_and_no_others() {

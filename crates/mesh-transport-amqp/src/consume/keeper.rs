@@ -104,7 +104,22 @@ impl Keeper {
                 }
             }
             if !self.read && self.reading.state.lock().is_settled() {
+                self.prove(&session).await;
                 return None;
+            }
+        }
+    }
+
+    /// Stays until the broker has what was settled: whoever flushes or closes meanwhile finds it in doubt.
+    async fn prove(&self, session: &Session) {
+        while self.reading.in_doubt() > 0 && session.stands() {
+            let proven = tokio::select! {
+                proven = self.reading.settled(Operation::Consume, parting()) => proven,
+                () = self.link.reached(Stage::Draining) => return,
+            };
+            match proven {
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                _ => return,
             }
         }
     }

@@ -70,7 +70,12 @@ impl Reader for Reading {
         let (channel, said, undone) = {
             let mut state = self.state.lock();
             state.send_acks();
-            (state.channel(), state.said(), state.take_undone())
+            // A close counts them, with all that is in doubt at its end.
+            let undone = match operation {
+                Operation::Flush => state.doubt.take_undone(),
+                _ => 0,
+            };
+            (state.channel(), state.doubt.said(), undone)
         };
         if undone > 0 {
             let detail =
@@ -85,12 +90,12 @@ impl Reader for Reading {
         let about = |error: TransportError| error.about(self.consumer.to_string());
         let handled = seat::round_trip(&session, &channel, self.most(), operation, due).await;
         handled.map_err(about)?;
-        self.state.lock().proven(said);
+        self.state.lock().doubt.prove(said);
         Ok(())
     }
 
     fn in_doubt(&self) -> u64 {
-        self.state.lock().in_doubt()
+        self.state.lock().doubt.count()
     }
 }
 

@@ -6,6 +6,7 @@
 mod acks;
 mod arrival;
 mod dead;
+mod doubt;
 mod keeper;
 mod leaving;
 mod reading;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use super::acks::Acks;
+use super::doubt::Doubt;
 
 /// Where it reads and settles: a channel of one session.
 pub(super) struct Seat {
@@ -62,9 +63,8 @@ pub(super) struct State {
     next_claim: u64,
     held: Vec<Held>,
     acks: Acks,
-    /// Verdicts that were said on this seat and not proven since, and those that were lost with another.
-    unproven: u64,
-    undone: u64,
+    /// Of verdicts that were said.
+    pub(super) doubt: Doubt,
     /// The last delivery of this seat.
     pub(super) newest: u64,
     /// Its queue is known to count no deliveries.
@@ -89,7 +89,7 @@ impl State {
     pub(super) fn stand_up(&mut self) -> Option<Seat> {
         self.send_acks();
         self.acks.forget();
-        self.undone += std::mem::take(&mut self.unproven);
+        self.doubt.lose();
         self.held.clear();
         self.sources.clear();
         (self.ended, self.newest) = (false, 0);
@@ -184,7 +184,7 @@ impl State {
         if !self.may_settle(claim) {
             return (false, false);
         }
-        self.unproven += 1;
+        self.doubt.say();
         let tell = self.acks.push(claim.tag);
         if self.acks.are_many(in_flight) {
             self.send_acks();
@@ -230,29 +230,9 @@ impl State {
         let taken = !matches!(said, Some(Err(_)));
         // What is given back comes again, however it goes.
         if taken && say != Say::Back {
-            self.unproven += 1;
+            self.doubt.say();
         }
         taken
-    }
-
-    /// How many verdicts were said to the broker, for [`proven`](Self::proven).
-    pub(super) fn said(&self) -> u64 {
-        self.unproven
-    }
-
-    /// The broker has this many of the verdicts that were said.
-    pub(super) fn proven(&mut self, said: u64) {
-        self.unproven = self.unproven.saturating_sub(said);
-    }
-
-    /// How many were lost with their seat since this was last asked.
-    pub(super) fn take_undone(&mut self) -> u64 {
-        std::mem::take(&mut self.undone)
-    }
-
-    /// How many may not have reached the broker.
-    pub(super) fn in_doubt(&self) -> u64 {
-        self.unproven + self.undone
     }
 
     /// Whether nothing of it is left to be settled.

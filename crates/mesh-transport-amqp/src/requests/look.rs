@@ -45,13 +45,8 @@ impl Looks {
         due: Instant,
     ) -> Result<Option<u32>, TransportError> {
         let look = Arc::clone(self.at.lock().entry(queue.clone()).or_default());
-        let found = self.shared(&look, session, queue, due).await;
-        let mut at = self.at.lock();
-        // Ours and the table's: nobody else waits for it.
-        if Arc::strong_count(&look) <= 2 {
-            at.remove(queue);
-        }
-        found
+        let waits = Waits { looks: self, queue, look };
+        self.shared(&waits.look, session, queue, due).await
     }
 
     async fn shared(
@@ -109,6 +104,24 @@ impl Looks {
     }
 }
 
+/// One who waits for a look. Dropped, also midway, it leaves nothing behind.
+struct Waits<'a> {
+    looks: &'a Looks,
+    queue: &'a ShortString,
+    look: Arc<Look>,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        let mut at = self.looks.at.lock();
+        // Under the lock, so that of two who leave at once one is the last.
+        drop(std::mem::take(&mut self.look));
+        if at.get(self.queue).is_some_and(|look| Arc::strong_count(look) == 1) {
+            at.remove(self.queue);
+        }
+    }
+}
+
 /// What the broker refuses after it has looked at the rights, whoever sends it.
 const NO_EXPIRATION: &str = "none";
 
@@ -133,5 +146,42 @@ pub(super) async fn permitted(
     match session.answered(OPERATION, due, publishing).await {
         Err(error) if matches!(error.kind(), ErrorKind::Broker | ErrorKind::NotFound) => Ok(()),
         done => done.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::AmqpOptions;
+    use crate::testing::{Bed, come, soon};
+
+    #[tokio::test]
+    async fn looks_that_are_given_up_leave_nothing_behind_and_nobody_waiting() {
+        let bed = Bed::new().await;
+        let target = bed.target("n1.mail");
+        let session = Session::open(1, &target, &AmqpOptions::default()).await.unwrap();
+        let (looks, there) = (Looks::default(), ShortString::from("there"));
+        bed.queue("there", serde_json::json!({})).await;
+        for number in 0..100 {
+            let queue = ShortString::from(format!("q{number}"));
+            assert!(looks.readers(&session, &queue, soon()).now_or_never().is_none());
+        }
+        assert!(looks.at.lock().is_empty());
+        // The one who looks for all of them is dropped, with the look under way.
+        let mut first = Box::pin(looks.readers(&session, &there, soon()));
+        assert!((&mut first).now_or_never().is_none());
+        let mut others: Vec<_> =
+            (0..20).map(|_| Box::pin(looks.readers(&session, &there, soon()))).collect();
+        assert!(others.iter_mut().all(|other| other.now_or_never().is_none()));
+        drop(first);
+        others.truncate(15);
+        drop(others.remove(0));
+        for found in come(join_all(others)).await {
+            assert_eq!(found.unwrap(), Some(0));
+        }
+        assert!(looks.at.lock().is_empty());
     }
 }

@@ -83,6 +83,24 @@ async fn a_lost_session_loses_its_claims_and_what_was_not_settled_comes_again_wi
 }
 
 #[tokio::test]
+async fn close_names_the_verdicts_that_were_lost_with_a_session_before_it() {
+    let bed = bed(&["shop.>"]).await;
+    let mail = bed.connect("n1.mail").await;
+    let mut deliveries = read(&mail, of_mail(), ConsumeOptions::default()).await;
+    append(&mail, "mesh.events.shop.sold", "1").await;
+    ack(next(&mut deliveries, "1").await).await;
+    come(kick(&bed, "n1.mail")).await;
+    append(&mail, "mesh.events.shop.sold", "2").await;
+    // Whether the broker had it shows here, and is known to nobody before.
+    let mut seen = come(deliveries.next()).await.unwrap().unwrap();
+    while seen.message().payload() != "2" {
+        seen = come(deliveries.next()).await.unwrap().unwrap();
+    }
+    let report = come(mail.transport().close(Duration::from_secs(20))).await;
+    assert_eq!(report.lost, 1, "{report:?}");
+}
+
+#[tokio::test]
 async fn a_delay_beyond_the_brokers_patience_is_refused_and_the_delivery_comes_at_once() {
     let bed = bed(&["shop.>"]).await;
     let options =

@@ -134,3 +134,58 @@ proptest! {
         prop_assert_eq!(sifted(&bytes, pieces), wanted);
     }
 }
+
+/// Values as a publisher may write them, nested, with bytes changed and lengths that lie.
+fn value() -> impl Strategy<Value = Vec<u8>> {
+    let long = |kind: u8, inner: Vec<u8>| {
+        let length = u32::try_from(inner.len()).unwrap().to_be_bytes();
+        [&[kind], &length[..], &inner].concat()
+    };
+    let kinds = prop::sample::select(b"tbBsUuIifDLldTVSxz\0".to_vec());
+    let leaf =
+        (kinds, vec(any::<u8>(), 0..9)).prop_map(|(kind, rest)| [&[kind], &rest[..]].concat());
+    let text = vec(any::<u8>(), 0..20).prop_map(move |text| long(b'S', text));
+    prop_oneof![leaf, text].prop_recursive(24, 60, 4, move |inner| {
+        let array = vec(inner.clone(), 0..4).prop_map(move |all| long(b'A', all.concat()));
+        let row = (vec(any::<u8>(), 0..4), inner).prop_map(|(name, value)| {
+            [&[u8::try_from(name.len()).unwrap()], &name[..], &value].concat()
+        });
+        let table = vec(row, 0..4).prop_map(move |rows| long(b'F', rows.concat()));
+        prop_oneof![array, table]
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_publisher_nests_or_breaks_the_client_can_read_it(
+        flags in any::<u8>(),
+        values in vec(value(), 0..4),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        cut in any::<prop::sample::Index>(),
+        is_cut in any::<bool>(),
+    ) {
+        let rows: Vec<u8> =
+            values.iter().flat_map(|value| [&[1, b'k'], &value[..]].concat()).collect();
+        let table = [&u32::try_from(rows.len()).unwrap().to_be_bytes()[..], &rows].concat();
+        // A table, and a word before and after it where the flags say so.
+        let flags = 0x2000 | u16::from(flags & 1) << 15 | u16::from(flags & 2) << 9;
+        let mut properties = flags.to_be_bytes().to_vec();
+        if flags & 0x8000 != 0 {
+            properties.extend([1, b'x']);
+        }
+        properties.extend(table);
+        if flags & 0x0400 != 0 {
+            properties.extend([2, b'y', 0xff]);
+        }
+        for (place, byte) in changes {
+            let place = place.index(properties.len());
+            properties[place] = byte;
+        }
+        if is_cut {
+            properties.truncate(cut.index(properties.len()).max(2));
+        }
+        let mut payload = [&[0; 12], &properties[..]].concat();
+        legible::header(&mut payload);
+        prop_assert!(read(&payload).is_some(), "{:?}", payload);
+    }
+}
