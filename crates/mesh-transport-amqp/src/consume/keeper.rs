@@ -115,7 +115,7 @@ impl Keeper {
         while self.reading.in_doubt() > 0 && session.stands() {
             let proven = tokio::select! {
                 proven = self.reading.settled(Operation::Consume, parting()) => proven,
-                () = self.link.reached(Stage::Draining) => return,
+                () = self.link.line.reached(Stage::Draining) => return,
             };
             match proven {
                 Err(error) if error.kind() == ErrorKind::TimedOut => {}
