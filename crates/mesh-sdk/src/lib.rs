@@ -42,7 +42,7 @@ pub use close::Closed;
 pub use connect::{ConnectError, connect, credential_path};
 pub use error::{BuildError, HandleError, PublishError, RequestError, SubscribeError};
 pub use event::{HandlerError, ReceivedEvent};
-pub use handled::{Handled, HandledKey, HandledStore, MemoryHandled};
+pub use handled::MemoryHandled;
 pub use health::Health;
 pub use publish::{Emission, Published};
 pub use request::ToolRequest;
