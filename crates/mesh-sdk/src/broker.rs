@@ -8,13 +8,14 @@ use mesh_core::identity::Principal;
 use mesh_core::manifest::{EventPattern, ModuleManifest};
 use mesh_core::name::{ModuleName, NodeName, ToolName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
+use mesh_core::store::HandledStore;
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::binding::Line;
 use crate::error::{BuildError, NotAModule};
-use crate::handled::{HandledStore, MemoryHandled};
+use crate::handled::MemoryHandled;
 use crate::ids::Ids;
 use crate::retry::RetryPolicy;
 use crate::subscribe::Consuming;
@@ -169,8 +170,12 @@ impl BrokerBuilder {
         self
     }
 
-    /// Where it is kept which events were handled. In memory unless told: "once" then holds while
-    /// the process lives. It must remember for [`RetryPolicy::SPAN`].
+    /// Where it is kept which events were handled. In memory unless told ([`MemoryHandled`]): "once" then
+    /// holds while the process lives. A store in a file, as `mesh-store` has it, carries it across a kill,
+    /// and marks an event whose handler was cut off by one
+    /// ([`interrupted`](crate::ReceivedEvent::interrupted)). Several brokers may share a store. It must
+    /// remember for [`RetryPolicy::SPAN`]. Where it fails or gives no answer in 10 s, the event is tried
+    /// again later.
     #[must_use]
     pub fn handled(mut self, store: Arc<dyn HandledStore>) -> Self {
         self.handled = Some(store);

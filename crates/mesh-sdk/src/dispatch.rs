@@ -2,17 +2,18 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{Capabilities, Clock, Delivery, DeliveryInfo, Reason, Verdict};
+use mesh_core::store::{Handled, HandledKey, HandledStore, StoreError};
 use mesh_core::subject::{Filter, Subject};
 
 use crate::causation::caused_by;
 use crate::claim::Claims;
 use crate::event::{HandlerError, ReceivedEvent};
-use crate::handled::{Handled, HandledKey, HandledStore};
 use crate::handlers::{Handler, Handlers, Unmatched};
 use crate::in_hand::InHand;
 use crate::limit::limited;
@@ -35,6 +36,8 @@ pub(crate) struct Dispatcher {
     handlers: Handlers,
     claims: Claims,
     in_hand: InHand,
+    /// Runs on events that an earlier run was cut off at.
+    interrupted: AtomicU64,
 }
 
 impl Dispatcher {
@@ -54,7 +57,13 @@ impl Dispatcher {
             retry,
             handlers: Handlers::new(),
             in_hand: InHand::default(),
+            interrupted: AtomicU64::new(0),
         }
+    }
+
+    /// How many runs were told that an earlier one had been cut off.
+    pub(crate) fn interrupted(&self) -> u64 {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     pub(crate) fn handlers(&self) -> &Handlers {
@@ -147,16 +156,23 @@ impl Dispatcher {
         &self,
         key: HandledKey,
         handler: Handler,
-        received: ReceivedEvent,
+        mut received: ReceivedEvent,
     ) -> Result<(), HandlerError> {
         // Of two copies in hand at a time the second waits, and then finds it handled.
         let _turn = self.in_hand.take(key.clone()).await;
-        match self.stored(self.handled.look_up(&key)).await? {
-            Handled::Yes => return Ok(()),
-            Handled::No => {}
-        }
         if let Some(rejected) = self.rejections.earlier(&key, received.attempt) {
             return Err(rejected);
+        }
+        match self.stored(self.handled.begin(&key)).await? {
+            Handled::Yes => return Ok(()),
+            Handled::No => {}
+            Handled::Interrupted => {
+                self.interrupted.fetch_add(1, Ordering::Relaxed);
+                let HandledKey { handler, module, event, .. } = &key;
+                tracing::warn!(consumer = %self.consumer, %handler, %module, %event,
+                    "an earlier run of the handler was cut off; it runs again");
+                received.interrupted = true;
+            }
         }
         let cause = Some(received.event.id().clone());
         let handling = caused_by(cause, async move { handler(received).await });
@@ -167,6 +183,10 @@ impl Dispatcher {
         match result {
             Ok(()) => self.stored(self.handled.record(key)).await,
             Err(error) => {
+                if let Err(failure) = self.stored(self.handled.forget(&key)).await {
+                    tracing::warn!(consumer = %self.consumer, error = %failure,
+                        "a failed run may later be called interrupted");
+                }
                 if !error.is_retry() {
                     // Before the turn is another copy's.
                     self.rejections.note(key, &error);
@@ -179,10 +199,10 @@ impl Dispatcher {
     /// What the store says, if it does so in time.
     async fn stored<T>(
         &self,
-        asking: impl Future<Output = Result<T, String>> + Send,
+        asking: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, HandlerError> {
         match limited(&*self.clock, STORE, asking).await {
-            Some(said) => said.map_err(HandlerError::retry),
+            Some(said) => Ok(said?),
             None => Err(HandlerError::retry("the store of what was handled gives no answer")),
         }
     }

@@ -30,6 +30,10 @@ pub struct Health {
     /// Events that are held here because no handler is registered for them. Where it stays above none
     /// the manifest consumes more than is subscribed to; the log names the events.
     pub unhandled_events: usize,
+    /// Runs of handlers, since the broker was built, on events that an earlier run was cut off at: each
+    /// was told to its handler ([`ReceivedEvent::interrupted`](crate::ReceivedEvent::interrupted)) and
+    /// logged.
+    pub interrupted_events: u64,
 }
 
 impl Health {
@@ -55,12 +59,14 @@ impl Broker {
     pub fn health(&self) -> Health {
         let inner = &self.0;
         let mut states = inner.connection.transport().states();
-        let (mut subscriptions, mut unhandled_events) = (BTreeMap::new(), 0);
+        let mut subscriptions = BTreeMap::new();
+        let (mut unhandled_events, mut interrupted_events) = (0, 0);
         if let Some(consuming) = inner.consuming.get() {
             let binding = consuming.line.binding();
             let patterns = consuming.dispatcher.handlers().patterns().into_iter();
             subscriptions.extend(patterns.map(|pattern| (pattern, binding.clone())));
             unhandled_events = consuming.dispatcher.handlers().waiting();
+            interrupted_events = consuming.dispatcher.interrupted();
         }
         let serving = inner.serving.lock();
         let tools = serving
@@ -77,6 +83,7 @@ impl Broker {
             expired_calls: inner.expired.load(Ordering::Relaxed),
             lost_answers: inner.lost_answers.load(Ordering::Relaxed),
             unhandled_events,
+            interrupted_events,
         }
     }
 }

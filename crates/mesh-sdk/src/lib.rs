@@ -37,7 +37,7 @@ pub use broker::{Broker, BrokerBuilder};
 pub use close::Closed;
 pub use error::{BuildError, HandleError, NotAModule, PublishError, RequestError, SubscribeError};
 pub use event::{HandlerError, ReceivedEvent};
-pub use handled::{Handled, HandledKey, HandledStore, MemoryHandled};
+pub use handled::MemoryHandled;
 pub use health::Health;
 pub use publish::{Emission, Published};
 pub use request::ToolRequest;

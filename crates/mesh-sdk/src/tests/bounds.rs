@@ -1,12 +1,12 @@
 //! Times and sizes at their ends.
 
+use mesh_core::name::ConsumerName;
 use mesh_core::port::Limits;
+use mesh_core::store::{Handled, HandledKey, HandledStore as _};
 use mesh_core::tool::{ToolFailure, codes};
 
-use mesh_core::name::ConsumerName;
-
 use super::*;
-use crate::{Handled, HandledKey, HandledStore as _, MemoryHandled, RequestError, ToolCall};
+use crate::{MemoryHandled, RequestError, ToolCall};
 
 #[tokio::test]
 async fn the_longest_time_to_publish_and_to_close_is_no_overflow() {
@@ -25,7 +25,7 @@ async fn the_longest_window_of_a_store_is_no_overflow() {
     let store = MemoryHandled::with_bounds(Arc::new(clock.clone()), 10, Duration::MAX);
     store.record(key("a")).await.unwrap();
     clock.advance(Duration::from_secs(1_000_000_000)).await;
-    assert_eq!(store.look_up(&key("a")).await, Ok(Handled::Yes));
+    assert_eq!(store.begin(&key("a")).await.unwrap(), Handled::Yes);
 }
 
 fn key(id: &str) -> HandledKey {
@@ -95,5 +95,5 @@ async fn a_key_that_is_recorded_again_and_again_takes_one_place() {
         store.record(key("b")).await.unwrap();
     }
     assert!(store.places() <= 6, "{}", store.places());
-    assert_eq!(store.look_up(&key("a")).await, Ok(Handled::Yes));
+    assert_eq!(store.begin(&key("a")).await.unwrap(), Handled::Yes);
 }

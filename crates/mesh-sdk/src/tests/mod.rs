@@ -4,6 +4,7 @@ mod deadlines;
 mod events;
 mod fake;
 mod health;
+mod interrupted;
 mod once;
 mod rejections;
 mod retries;
