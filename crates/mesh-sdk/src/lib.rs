@@ -14,8 +14,11 @@ mod handlers;
 mod health;
 mod ids;
 mod in_hand;
+mod lanes;
 mod limit;
 mod marks;
+mod observe;
+mod panics;
 mod pauses;
 mod places;
 mod publish;
@@ -26,7 +29,9 @@ mod request;
 mod retry;
 mod serve;
 mod subscribe;
+mod subscription;
 mod tool;
+mod turns;
 mod workers;
 
 #[cfg(test)]
@@ -39,7 +44,9 @@ pub use error::{BuildError, HandleError, NotAModule, PublishError, RequestError,
 pub use event::{HandlerError, ReceivedEvent};
 pub use handled::MemoryHandled;
 pub use health::Health;
+pub use observe::{Propagator, describe_metrics};
 pub use publish::{Emission, Published};
 pub use request::ToolRequest;
 pub use retry::RetryPolicy;
+pub use subscription::Subscription;
 pub use tool::ToolCall;

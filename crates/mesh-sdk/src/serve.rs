@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
@@ -18,6 +17,7 @@ use crate::broker::Broker;
 use crate::counter::{Counter, Handler};
 use crate::error::HandleError;
 use crate::limit::within;
+use crate::observe::Serving;
 use crate::places::Room;
 use crate::reading::{Opener, Source};
 use crate::tool::ToolCall;
@@ -70,10 +70,11 @@ impl Broker {
     {
         let connection = &self.0.connection;
         let clock = connection.clock();
-        let lost = Arc::clone(&self.0.lost_answers);
+        let (observer, counts) = (Arc::clone(&self.0.observer), Arc::clone(&self.0.counts));
+        let observed = Arc::new(Serving::new(observer, subject.clone(), counts));
         let name = subject.to_string();
-        let open = opener(connection.clone(), subject, Arc::clone(&lost));
-        let source = Source::open(name, Operation::Serve, open).await?;
+        let open = opener(connection.clone(), subject, Arc::clone(&observed));
+        let source = Source::open(name, Operation::Serve, open, observed.bound()).await?;
         let handler: Arc<Handler> = Arc::new(move |call| {
             let work = handler(call);
             async move {
@@ -87,8 +88,7 @@ impl Broker {
             handler,
             clock: Arc::clone(clock),
             most: connection.transport().capabilities().limits().max_payload,
-            expired: Arc::clone(&self.0.expired),
-            lost,
+            observed,
         });
         let handlers = self.0.settings.concurrency;
         let room = Room { handlers, retries: 0, unhandled: 0, holds: false };
@@ -102,17 +102,17 @@ impl Broker {
     }
 }
 
-fn opener(connection: Connection, subject: Subject, lost: Arc<AtomicU64>) -> Opener<Call> {
+fn opener(connection: Connection, subject: Subject, observed: Arc<Serving>) -> Opener<Call> {
     let filter = Filter::from(subject);
     Box::new(move || {
         let (connection, filter) = (connection.clone(), filter.clone());
-        let lost = Arc::clone(&lost);
+        let observed = Arc::clone(&observed);
         async move {
             let options = ServeOptions::default();
             let span = options.timeout;
             let serving = connection.requests()?.serve(filter, options);
             let calls = within(&**connection.clock(), span, Operation::Serve, serving).await?;
-            Ok(Counter::heed(calls, lost))
+            Ok(Counter::heed(calls, observed))
         }
         .boxed()
     })
@@ -158,15 +158,20 @@ impl Drop for Reserved<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::Metric;
+
+    fn line() -> Line {
+        Line::new(Metric::from_name("mesh.bound"))
+    }
 
     #[test]
     fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
         let (tools, tool) = (Tools::default(), mesh_testkit::fixtures::tool_name("send"));
         let reserved = Reserved::take(&tools, tool.clone()).unwrap();
         tools.lock().clear();
-        assert!(!reserved.fill(Line::new()));
+        assert!(!reserved.fill(line()));
         assert!(tools.lock().is_empty());
-        assert!(Reserved::take(&tools, tool).unwrap().fill(Line::new()));
+        assert!(Reserved::take(&tools, tool).unwrap().fill(line()));
         assert_eq!(tools.lock().len(), 1);
     }
 }

@@ -53,10 +53,13 @@ impl TraceContext {
     #[must_use]
     pub fn accepted(self) -> Self {
         let parent = self.parent();
+        let state = self.tracestate.filter(|state| parent.is_some() && is_state(state));
+        let baggage = self.baggage.filter(|baggage| is_baggage(baggage));
+        let trim = |text: String| trimmed(&text).to_owned();
         Self {
-            tracestate: self.tracestate.filter(|state| parent.is_some() && is_state(state)),
             traceparent: parent.map(|parent| parent.to_string()),
-            baggage: self.baggage.filter(|baggage| is_baggage(baggage)),
+            tracestate: state.map(trim),
+            baggage: baggage.map(trim),
         }
     }
 
