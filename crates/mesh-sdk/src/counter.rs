@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 use mesh_core::event::{self, EventId, TraceContext};
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Headers, names};

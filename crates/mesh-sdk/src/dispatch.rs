@@ -130,7 +130,8 @@ impl Dispatcher {
         if let Err(reason) = &received {
             tracing::warn!(subject = %delivery.message().subject(), %reason, "given up");
         }
-        let (key, info) = (received.as_ref().ok().map(|(arrival, _)| arrival.key()), *delivery.info());
+        let (key, info) =
+            (received.as_ref().ok().map(|(arrival, _)| arrival.key()), *delivery.info());
         let measured = self.observed.arrived(key, info.attempt);
         Arrived { received, info, measured, matched: Vec::new() }
     }
@@ -178,7 +179,10 @@ impl Dispatcher {
         for Matched { registered, turn } in matched.iter() {
             let key = self.key(registered.pattern.clone(), received);
             let result = match turn {
-                None => self.run(key.clone(), registered, (**received).clone()).await.map_err(Undone::from),
+                None => self
+                    .run(key.clone(), registered, (**received).clone())
+                    .await
+                    .map_err(Undone::from),
                 Some(Err(error)) => Err(Undone::Failed(error.clone())),
                 Some(Ok(turn)) => {
                     let due = Due { turn, registered, measured, info: *info };

@@ -129,7 +129,8 @@ impl Handlers {
     /// Takes in what arrives, in the order in which it does.
     pub(crate) fn arrive(self: &Arc<Self>, key: Subject, event: Arc<ReceivedEvent>) -> Arrival {
         let _ordering = self.ordering.lock();
-        let ordered: Vec<_> = self.known.lock().of(&key).filter(|of| of.order.is_some()).cloned().collect();
+        let ordered: Vec<_> =
+            self.known.lock().of(&key).filter(|of| of.order.is_some()).cloned().collect();
         let turn = |of: Registered| Some((of.pattern.clone(), self.turn(&of, &event)?));
         let turns = ordered.into_iter().filter_map(turn).collect();
         let mut known = self.known.lock();

@@ -96,9 +96,8 @@ impl Broker {
         let emission = event.try_into()?;
         let data = JsonText::from_value(data)?;
         let (node, module) = self.module()?;
-        let subject =
-            MeshSubject::Event { module: module.clone(), event: emission.event.clone() }
-                .to_subject()?;
+        let subject = MeshSubject::Event { module: module.clone(), event: emission.event.clone() }
+            .to_subject()?;
         let now = self.0.connection.clock().now();
         let id = self.0.ids.next(now);
         let mut event = Event::new(id.clone(), module.clone(), node.clone(), now, data);
@@ -173,10 +172,7 @@ fn pause(attempt: u32) -> Duration {
 }
 
 /// With the headers of a trace.
-pub(crate) fn traced(
-    mut message: Message,
-    trace: &TraceContext,
-) -> Result<Message, HeaderError> {
+pub(crate) fn traced(mut message: Message, trace: &TraceContext) -> Result<Message, HeaderError> {
     for (name, value) in trace.headers() {
         message = message.with_header(HeaderName::new(name)?, HeaderValue::new(value.to_owned())?);
     }

@@ -102,7 +102,10 @@ fn a_bad_value_names_its_header_and_offset() {
     }
     assert!(with(&[("x-event-id", "a".repeat(129).leak())]).is_err());
     assert!(EventId::new("x\r\nx-source: root").is_err());
-    assert!(with(&[("tracestate", "a\nb")]).unwrap().trace().is_empty(), "no reason to refuse an event");
+    assert!(
+        with(&[("tracestate", "a\nb")]).unwrap().trace().is_empty(),
+        "no reason to refuse an event"
+    );
 }
 
 #[test]

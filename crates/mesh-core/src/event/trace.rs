@@ -89,7 +89,8 @@ impl TraceContext {
 
 /// Members of the form `key=value`. An empty one is allowed.
 fn is_state(state: &str) -> bool {
-    let key = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/' | b'@');
+    let key =
+        |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/' | b'@');
     let sound = |member: &str| {
         let Some((name, value)) = member.split_once('=') else {
             return false;
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_is_not_sound_is_left_out() {
-        let long = |bytes| format!("k={}", "v".repeat(bytes - 2));
+        let long = |bytes: usize| format!("k={}", "v".repeat(bytes - 2));
         let many = |count| vec!["k=v"; count].join(",");
         for state in ["", ",", "k", "=v", "K=v", "k=", "k=é", "k=a=b", &long(513), &many(33)] {
             assert_eq!(context(PARENT, state, "k=v").accepted().tracestate, None, "{state}");

@@ -7,8 +7,8 @@ use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::Verdict;
 use mesh_core::subject::{Filter, Subject};
-use tracing::Instrument as _;
 use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
 
 use super::metrics::{
     Attributes, BOUND, CONSUMED, DUPLICATES, GIVEN_UP, HELD_BACK, IN_FLIGHT, Metric, PROCESS,
@@ -88,27 +88,8 @@ impl Consumption {
         registered: &Registered,
         received: ReceivedEvent,
     ) -> Result<(), HandlerError> {
-        let (Registered { pattern, measured, .. }, event) = (registered, &received.event);
-        let subject = format_args!("mesh.events.{}.{}", received.module, received.name);
-        let span = tracing::info_span!(
-            target: "mesh_sdk",
-            "process",
-            otel.name = format_args!("process {subject}"),
-            otel.kind = "consumer",
-            otel.status_code = Empty,
-            messaging.system = self.observer.system,
-            messaging.operation.name = "process",
-            messaging.operation.type = "process",
-            messaging.destination.name = subject,
-            messaging.destination.template = format_args!("mesh.events.{pattern}"),
-            messaging.consumer.group.name = %self.consumer,
-            messaging.message.id = %event.id(),
-            messaging.message.body.size = event.data().as_bytes().len(),
-            mesh.attempt = received.attempt,
-            trace_id = Empty,
-            span_id = Empty,
-            error.type = Empty,
-        );
+        let (measured, event) = (&registered.measured, &received.event);
+        let span = self.span(&registered.pattern, &received);
         let trace = self.observer.incoming(event.trace(), &span);
         let origin = Origin { cause: Some(event.id().clone()), trace };
         let (clock, handler) = (&self.observer.clock, Arc::clone(&registered.handler));
@@ -127,6 +108,30 @@ impl Consumption {
             failed(&span, error);
         }
         result
+    }
+
+    fn span(&self, pattern: &Filter, received: &ReceivedEvent) -> Span {
+        let event = &received.event;
+        let subject = format_args!("mesh.events.{}.{}", received.module, received.name);
+        tracing::info_span!(
+            target: "mesh_sdk",
+            "process",
+            otel.name = format_args!("process {subject}"),
+            otel.kind = "consumer",
+            otel.status_code = Empty,
+            messaging.system = self.observer.system,
+            messaging.operation.name = "process",
+            messaging.operation.type = "process",
+            messaging.destination.name = subject,
+            messaging.destination.template = format_args!("mesh.events.{pattern}"),
+            messaging.consumer.group.name = %self.consumer,
+            messaging.message.id = %event.id(),
+            messaging.message.body.size = event.data().as_bytes().len(),
+            mesh.attempt = received.attempt,
+            trace_id = Empty,
+            span_id = Empty,
+            error.type = Empty,
+        )
     }
 }
 

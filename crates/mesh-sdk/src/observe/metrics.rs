@@ -40,7 +40,11 @@ const ALL: [(Kind, &str, &str); 15] = [
     (Kind::Histogram, OPERATION, "From a publish or request to its confirmation or answer."),
     (Kind::Histogram, PROCESS, "How long a handler ran."),
     (Kind::Counter, REDELIVERED, "Events that arrived for another try."),
-    (Kind::Counter, DUPLICATES, "Runs of a handler that were passed over: it had handled the event."),
+    (
+        Kind::Counter,
+        DUPLICATES,
+        "Runs of a handler that were passed over: it had handled the event.",
+    ),
     (Kind::Counter, RETRIES, "Tries that failed and are made again."),
     (Kind::Counter, GIVEN_UP, "Events that were given up: dead letters."),
     (Kind::Gauge, IN_FLIGHT, "Events that are in hand."),

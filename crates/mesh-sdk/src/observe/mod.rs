@@ -23,7 +23,7 @@ pub(crate) use gauge::Gauge;
 pub use metrics::describe_metrics;
 pub(crate) use metrics::{Metric, tell_bound};
 pub use propagator::Propagator;
-pub(crate) use sending::{Publishing, Sending};
+pub(crate) use sending::Publishing;
 pub(crate) use serving::{Counts, Serving};
 
 /// What all that is observed of one broker has in common.

@@ -8,10 +8,7 @@ use mesh_core::tool::ToolFailure;
 use super::fake::Fake;
 use super::*;
 use crate::limit::{MARGIN, PATIENCE};
-use crate::{
-    HandlerError, PublishError, RequestError, RetryPolicy,
-    SubscribeError, ToolRequest,
-};
+use crate::{HandlerError, PublishError, RequestError, RetryPolicy, SubscribeError, ToolRequest};
 
 struct Deaf {
     bed: Bed,
