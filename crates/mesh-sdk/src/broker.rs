@@ -232,8 +232,8 @@ impl BrokerBuilder {
         };
         Ok(Broker(Arc::new(Inner {
             handled,
-            publishing: Publishing::new(Arc::clone(&observer), module, self.emits),
-            asking: Requests::new(Arc::clone(&observer), self.calls),
+            publishing: Publishing::new(&observer, module, self.emits),
+            asking: Requests::new(&observer, self.calls),
             ids,
             observer,
             connection: self.connection,

@@ -187,6 +187,26 @@ impl PublishError {
     }
 }
 
+impl SubscribeError {
+    /// For spans: the kind, as OpenTelemetry's `error.type` has it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Transport(error) => error.kind().as_str(),
+            _ => ErrorKind::Invalid.as_str(),
+        }
+    }
+}
+
+impl HandleError {
+    /// For spans: the kind, as OpenTelemetry's `error.type` has it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Transport(error) => error.kind().as_str(),
+            _ => ErrorKind::Invalid.as_str(),
+        }
+    }
+}
+
 impl RequestError {
     /// For metrics and spans: the kind, as OpenTelemetry's `error.type` has it.
     pub(crate) fn kind(&self) -> &'static str {

@@ -12,7 +12,9 @@ type Key = (Filter, String);
 
 /// Who waits for each key, who came first being first. A key that nobody has in hand takes no room.
 #[derive(Default, Clone)]
-pub(crate) struct Lanes(Arc<Mutex<HashMap<Arc<Key>, VecDeque<Arc<Notify>>>>>);
+pub(crate) struct Lanes(Arc<Mutex<ByKey>>);
+
+type ByKey = HashMap<Arc<Key>, VecDeque<Arc<Notify>>>;
 
 impl Lanes {
     /// The last place of this key's.

@@ -11,13 +11,14 @@ use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
 use parking_lot::Mutex;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use crate::binding::{Binding, Line};
 use crate::broker::Broker;
 use crate::counter::{Counter, Handler};
 use crate::error::HandleError;
 use crate::limit::within;
-use crate::observe::Serving;
+use crate::observe::{Serving, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
 use crate::tool::ToolCall;
@@ -55,7 +56,9 @@ impl Broker {
         let subject =
             MeshSubject::Tool { module: module.clone(), tool: tool.clone() }.to_subject()?;
         let reserved = Reserved::take(&self.0.serving, tool)?;
-        if reserved.fill(self.serve(subject, handler).await?) {
+        let span = self.0.observer.offering(&subject);
+        let serving = self.serve(subject, handler).instrument(span.clone()).await;
+        if reserved.fill(noted(&span, serving, HandleError::kind)?) {
             Ok(())
         } else {
             Err(TransportError::new(ErrorKind::Closed, Operation::Serve).into())

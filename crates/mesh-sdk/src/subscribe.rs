@@ -9,14 +9,16 @@ use mesh_core::port::{
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName};
+use tracing::Instrument as _;
 
 use crate::binding::Line;
 use crate::broker::Broker;
 use crate::dispatch::Dispatcher;
 use crate::error::SubscribeError;
 use crate::event::{HandlerError, ReceivedEvent};
+use crate::handlers::Handler;
 use crate::limit::{MARGIN, PATIENCE, limited, overdue, within};
-use crate::observe::Consumption;
+use crate::observe::{Consumption, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
 use crate::subscription::Subscription;
@@ -61,6 +63,16 @@ impl Broker {
         W: Future<Output = Result<(), HandlerError>> + Send + 'static,
     {
         let subscription = to.try_into()?;
+        let span = self.0.observer.subscribing(&subscription.pattern);
+        let taken = self.take(subscription, Arc::new(move |event| handler(event).boxed()));
+        noted(&span, taken.instrument(span.clone()).await, SubscribeError::kind)
+    }
+
+    async fn take(
+        &self,
+        subscription: Subscription,
+        handler: Handler,
+    ) -> Result<(), SubscribeError> {
         let pattern = &subscription.pattern;
         if !self.0.settings.consumes.iter().any(|consumed| consumed.contains(pattern)) {
             return Err(SubscribeError::NotConsumed { pattern: subscription.pattern });
@@ -68,7 +80,6 @@ impl Broker {
         // Also who waits for another's first try is back in its own time.
         let bound = limited(&**self.0.connection.clock(), PATIENCE + MARGIN, self.bound()).await;
         let consuming = bound.unwrap_or_else(|| Err(overdue(Operation::Subscribe).into()))?;
-        let handler = Arc::new(move |event| handler(event).boxed());
         if consuming.dispatcher.register(subscription, handler) {
             Ok(())
         } else {

@@ -20,8 +20,8 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn new(observer: Arc<Observer>, calls: Vec<ToolRef>) -> Self {
-        let sent = |destination| Sent::to(&observer, "request", destination);
+    pub(crate) fn new(observer: &Arc<Observer>, calls: Vec<ToolRef>) -> Self {
+        let sent = |destination| Sent::to(observer, "request", destination);
         let known = calls.into_iter().filter_map(|called| {
             let ToolRef { module, tool } = called.clone();
             let subject = MeshSubject::Tool { module, tool }.to_subject().ok()?;
@@ -30,7 +30,7 @@ impl Requests {
         Self {
             known: known.collect(),
             other: sent("mesh.tools.*.*".to_owned()),
-            observer: Arc::clone(&observer),
+            observer: Arc::clone(observer),
         }
     }
 

@@ -12,6 +12,7 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     pub(crate) fn new(metric: Metric) -> Self {
+        gauge(&metric, 0.0);
         Self { metric, count: Mutex::new(0) }
     }
 

@@ -7,6 +7,7 @@ mod metrics;
 mod propagator;
 mod sending;
 mod serving;
+mod verbs;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub(crate) use metrics::{Metric, tell_bound};
 pub use propagator::Propagator;
 pub(crate) use sending::Publishing;
 pub(crate) use serving::{Counts, Serving};
+pub(crate) use verbs::noted;
 
 /// What all that is observed of one broker has in common.
 pub(crate) struct Observer {

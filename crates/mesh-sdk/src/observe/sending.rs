@@ -92,11 +92,11 @@ pub(crate) struct Publishing {
 
 impl Publishing {
     pub(crate) fn new(
-        observer: Arc<Observer>,
+        observer: &Arc<Observer>,
         module: Option<&ModuleName>,
         emits: Vec<EventName>,
     ) -> Self {
-        let sent = |destination| Sent::to(&observer, "publish", destination);
+        let sent = |destination| Sent::to(observer, "publish", destination);
         let other = module.map_or("*", ModuleName::as_str);
         let known = emits.into_iter().filter_map(|event| {
             let subject = MeshSubject::Event { module: module?.clone(), event: event.clone() };
@@ -105,7 +105,7 @@ impl Publishing {
         Self {
             known: known.collect(),
             other: sent(format!("mesh.events.{other}.>")),
-            observer: Arc::clone(&observer),
+            observer: Arc::clone(observer),
         }
     }
 
