@@ -38,9 +38,11 @@ pub(crate) enum Aside {
     Handler,
 }
 
-/// All places of one subscription. Each arrival in hand has exactly one.
+/// All places of one subscription. Each arrival in hand has one at most: what waits for its turn among
+/// events of its key has none, and counts among what is in hand.
 #[derive(Debug)]
 pub(crate) struct Places {
+    in_hand: Arc<Semaphore>,
     running: Arc<Semaphore>,
     retries: Arc<Semaphore>,
     unhandled: Arc<Semaphore>,
@@ -52,6 +54,7 @@ impl Places {
     pub(crate) fn new(room: Room) -> Arc<Self> {
         let of = |places: usize| Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
         Arc::new(Self {
+            in_hand: of(room.total()),
             running: of(room.handlers),
             retries: of(room.retries),
             unhandled: of(room.unhandled),
@@ -60,10 +63,11 @@ impl Places {
     }
 
     /// A handler's place, once one is free. Who asked first is given it first.
-    pub(crate) async fn free(&self) -> Option<OwnedSemaphorePermit> {
-        let acquiring = Arc::clone(&self.running).acquire_owned();
+    pub(crate) async fn free(&self) -> Option<Free> {
         // Never closed.
-        acquiring.await.ok()
+        let in_hand = Arc::clone(&self.in_hand).acquire_owned().await.ok()?;
+        let running = Arc::clone(&self.running).acquire_owned().await.ok()?;
+        Some(Free { in_hand, running })
     }
 
     /// Returns when somebody wants the place that the reader keeps for what comes next.
@@ -94,9 +98,17 @@ impl Places {
     }
 }
 
+/// A handler's place that nobody has.
+#[derive(Debug)]
+pub(crate) struct Free {
+    in_hand: OwnedSemaphorePermit,
+    running: OwnedSemaphorePermit,
+}
+
 /// An arrival's place, and its word of the stop.
 pub(crate) struct Place {
     places: Arc<Places>,
+    _in_hand: OwnedSemaphorePermit,
     seat: Mutex<Seat>,
     stopped: Stopped,
 }
@@ -104,7 +116,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 struct Seat {
     /// Of which semaphore tells `runs`.
-    _permit: OwnedSemaphorePermit,
+    _permit: Option<OwnedSemaphorePermit>,
     runs: bool,
 }
 
@@ -113,8 +125,10 @@ pub(crate) type Stopped = watch::Receiver<Option<Duration>>;
 
 impl Place {
     /// That of a handler.
-    pub(crate) fn new(places: Arc<Places>, permit: OwnedSemaphorePermit, stopped: Stopped) -> Self {
-        Self { places, seat: Mutex::new(Seat { _permit: permit, runs: true }), stopped }
+    pub(crate) fn new(places: Arc<Places>, free: Free, stopped: Stopped) -> Self {
+        let Free { in_hand, running } = free;
+        let seat = Mutex::new(Seat { _permit: Some(running), runs: true });
+        Self { places, _in_hand: in_hand, seat, stopped }
     }
 
     /// Whether it is a handler's.
@@ -129,8 +143,13 @@ impl Place {
             return;
         }
         if let Ok(permit) = self.places.aside(aside).acquire_owned().await {
-            *self.seat.lock() = Seat { _permit: permit, runs: false };
+            *self.seat.lock() = Seat { _permit: Some(permit), runs: false };
         }
+    }
+
+    /// Leaves the handler's place to others at once, and has none.
+    pub(crate) fn leave(&self) {
+        *self.seat.lock() = Seat { _permit: None, runs: false };
     }
 
     /// Takes a handler's place again, once one is free.
@@ -139,7 +158,7 @@ impl Place {
             return;
         }
         if let Some(permit) = self.places.free_for_aside().await {
-            *self.seat.lock() = Seat { _permit: permit, runs: true };
+            *self.seat.lock() = Seat { _permit: Some(permit), runs: true };
         }
     }
 

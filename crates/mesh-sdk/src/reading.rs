@@ -9,6 +9,7 @@ use mesh_core::port::{Clock, ErrorKind, Incoming, Operation, ReceiveError, Trans
 use tokio::task::JoinSet;
 
 use crate::binding::{Binding, Line};
+use crate::observe::Metric;
 use crate::pauses::{LONGEST, Pauses};
 use crate::places::{Place, Places, Room, Stopped};
 use crate::workers::Outcome;
@@ -27,14 +28,15 @@ pub(crate) struct Source<T> {
 }
 
 impl<T> Source<T> {
-    /// Opens it for the first time. `name` is for those who read logs.
+    /// Opens it for the first time. `name` is for those who read logs, `measured` tells whether it is bound.
     pub(crate) async fn open(
         name: String,
         operation: Operation,
         open: Opener<T>,
+        measured: Metric,
     ) -> Result<Self, TransportError> {
         let incoming = open().await?;
-        Ok(Self { name, operation, incoming, open, line: Line::new() })
+        Ok(Self { name, operation, incoming, open, line: Line::new(measured) })
     }
 
     pub(crate) fn line(&self) -> &Line {
@@ -121,19 +123,19 @@ impl Reading<'_> {
         F: Fn(T, Place) -> W + Sync,
         W: Future<Output = Outcome> + Send + 'static,
     {
-        let mut permit = None;
+        let mut place = None;
         loop {
             tokio::select! {
                 biased;
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
-                free = self.places.free(), if permit.is_none() => permit = free,
-                () = self.places.wanted(), if permit.is_some() => permit = None,
-                arrival = incoming.next(), if permit.is_some() => {
+                free = self.places.free(), if place.is_none() => place = free,
+                () = self.places.wanted(), if place.is_some() => place = None,
+                arrival = incoming.next(), if place.is_some() => {
                     match arrival {
                         Some(Ok(arrival)) => {
-                            if let Some(permit) = permit.take() {
+                            if let Some(free) = place.take() {
                                 let places = Arc::clone(&self.places);
-                                let place = Place::new(places, permit, self.stopped.clone());
+                                let place = Place::new(places, free, self.stopped.clone());
                                 tasks.spawn(handle(arrival, place));
                             }
                         }
