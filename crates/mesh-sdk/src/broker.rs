@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{EventPattern, ModuleManifest};
-use mesh_core::name::{ModuleName, NodeName, ToolName};
+use mesh_core::manifest::{EventPattern, ModuleManifest, Provision};
+use mesh_core::name::{ModuleName, NodeName, ProvisionName, ToolName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
@@ -69,6 +69,8 @@ pub(crate) enum Life {
 
 pub(crate) struct Settings {
     pub(crate) consumes: Vec<Filter>,
+    pub(crate) provides: Vec<Provision>,
+    pub(crate) requires: Vec<ProvisionName>,
     pub(crate) retry: RetryPolicy,
     pub(crate) concurrency: usize,
     pub(crate) publish_timeout: Duration,
@@ -91,6 +93,8 @@ impl Broker {
             connection,
             settings: Settings {
                 consumes: Vec::new(),
+                provides: Vec::new(),
+                requires: Vec::new(),
                 retry: RetryPolicy::default(),
                 concurrency: 16,
                 publish_timeout: Duration::from_secs(10),
@@ -133,9 +137,13 @@ impl Inner {
 }
 
 impl BrokerBuilder {
-    /// What the module's manifest says it consumes. What it says of its tools is not looked at.
+    /// What the module's manifest says it consumes, provides and requires. What it says of its tools is
+    /// not looked at.
     #[must_use]
-    pub fn manifest(self, manifest: &ModuleManifest) -> Self {
+    pub fn manifest(mut self, manifest: &ModuleManifest) -> Self {
+        self.settings.provides.clone_from(&manifest.provides);
+        let required = manifest.requires.iter().map(|required| required.provision.clone());
+        self.settings.requires = required.collect();
         self.consumes(EventPattern::minimal_filters(&manifest.consumes))
     }
 

@@ -18,6 +18,7 @@ mod limit;
 mod marks;
 mod pauses;
 mod places;
+pub mod provision;
 mod publish;
 mod reading;
 mod received;

@@ -59,8 +59,17 @@ impl Broker {
         I: Serialize + ?Sized + Sync,
         O: DeserializeOwned,
     {
-        let ToolRequest { module, tool, timeout } = tool.try_into()?;
         let input = JsonText::from_value(input).map_err(RequestError::Input)?;
+        let output = self.ask(tool.try_into()?, input).await?;
+        output.decode().map_err(RequestError::OutputShape)
+    }
+
+    /// The same with JSON that is written already, and its answer as it came.
+    pub(crate) async fn ask(
+        &self,
+        ToolRequest { module, tool, timeout }: ToolRequest,
+        input: JsonText,
+    ) -> Result<JsonText, RequestError> {
         let subject = MeshSubject::Tool { module: module.clone(), tool }.to_subject()?;
         let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         let mut message = Message::new(subject.clone(), input.into_bytes())
@@ -82,7 +91,6 @@ impl Broker {
             }
             Some(failure) => return Err(RequestError::Tool(failure)),
         }
-        let output = JsonText::new(answer.payload().clone()).map_err(RequestError::Output)?;
-        output.decode().map_err(RequestError::OutputShape)
+        JsonText::new(answer.payload().clone()).map_err(RequestError::Output)
     }
 }

@@ -28,7 +28,10 @@ impl Granted {
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`ProvisionProblem::Json`] for what is no object or has a key twice.
-    pub fn of<P: AsRef<str>>(credential: &JsonText, promised: &[P]) -> Result<Self, ProvisionError> {
+    pub fn of<P: AsRef<str>>(
+        credential: &JsonText,
+        promised: &[P],
+    ) -> Result<Self, ProvisionError> {
         let credential = Members::parse(credential.as_bytes());
         let inside = |error| refused_whole(ProvisionProblem::Json(error));
         Self::new(fields(&credential.map_err(inside)?)?, promised)
