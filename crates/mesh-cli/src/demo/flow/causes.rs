@@ -5,17 +5,15 @@ use crate::demo::reader::Note;
 /// The event with the most that comes of it: whoever handles it says something in turn, and names it as
 /// the cause.
 pub(super) async fn run(raised: &Raised) -> Vec<Step> {
-    let mut best = None;
-    for (emitter, event, _) in raised.consumed_events() {
+    let trees = raised.consumed_events().into_iter().map(|(emitter, event, _)| {
         let chain = vec![chain::named(&emitter.module, &event)];
         let links = chain::expected(&raised.mesh, &emitter.module, &event, &chain);
-        let size = chain::size(&links);
-        let better = best.as_ref().is_none_or(|(most, ..)| size > *most);
-        if chain::goes_on(&links) && better {
-            best = Some((size, emitter, event, chain, links));
-        }
-    }
-    let Some((_, emitter, event, chain, links)) = best else {
+        (emitter, event, chain, links)
+    });
+    let trees: Vec<_> = trees.filter(|(.., links)| chain::goes_on(links)).collect();
+    // Of those with the most the first.
+    let best = trees.into_iter().rev().max_by_key(|(.., links)| chain::size(links));
+    let Some((emitter, event, chain, links)) = best else {
         return Vec::new();
     };
     let Some(broker) = raised.modules.get(&emitter) else {
