@@ -3,15 +3,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use futures_util::{FutureExt as _, StreamExt as _};
-use mesh_core::identity::Principal;
+use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
 use mesh_core::name::ToolName;
 use mesh_core::port::{
-    Call, Calls, Capability, Connection, ErrorKind, Incoming, Operation, ServeOptions,
-    TransportError,
+    Call, Capability, Clock, ErrorKind, Operation, Requests, ServeOptions, TransportError,
 };
-use mesh_core::provision::is_reserved_tool;
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -25,10 +22,12 @@ use crate::error::HandleError;
 use crate::limit::within;
 use crate::places::Room;
 use crate::reading::{Opener, Source};
+use crate::reserved::controllers;
+use crate::scope::{Has, Tools};
 use crate::tool::ToolCall;
 use crate::workers::Workers;
 
-impl Broker {
+impl<S: Has<Tools>> Broker<S> {
     /// Answers for a tool of this module, sharing its calls with every other process that serves it.
     ///
     /// What the handler gives is the answer; a [`ToolFailure`], a panic or an output that is no
@@ -72,7 +71,7 @@ impl Broker {
         &self,
         tools: [(ToolName, Arc<Handler>); N],
     ) -> Result<(), HandleError> {
-        let (_, module) = self.module()?;
+        let module = &self.part::<Tools>().here.module;
         let mut served = Vec::with_capacity(N);
         for (tool, handler) in tools {
             let named = MeshSubject::Tool { module: module.clone(), tool: tool.clone() };
@@ -98,7 +97,9 @@ impl Broker {
         let clock = connection.clock();
         let lost = Arc::clone(&self.0.lost_answers);
         let name = subject.to_string();
-        let open = opener(connection.clone(), subject, Arc::clone(&lost));
+        let requests = Arc::clone(&self.part::<Tools>().asking.requests);
+        let scoped = connection.transport().capabilities().has(Capability::ScopedReplies);
+        let open = opener(Arc::clone(clock), requests, subject, scoped, Arc::clone(&lost));
         let source = Source::open(name, Operation::Serve, open).await?;
         let counter = Arc::new(Counter {
             handler,
@@ -116,59 +117,38 @@ impl Broker {
     }
 }
 
-fn opener(connection: Connection, subject: Subject, lost: Arc<AtomicU64>) -> Opener<Call> {
+fn opener(
+    clock: Arc<dyn Clock>,
+    requests: Arc<dyn Requests>,
+    subject: Subject,
+    scoped: bool,
+    lost: Arc<AtomicU64>,
+) -> Opener<Call> {
     let filter = Filter::from(subject);
-    let scoped = connection.transport().capabilities().has(Capability::ScopedReplies);
     Box::new(move || {
-        let (connection, filter) = (connection.clone(), filter.clone());
-        let lost = Arc::clone(&lost);
+        let (clock, requests) = (Arc::clone(&clock), Arc::clone(&requests));
+        let (filter, lost) = (filter.clone(), Arc::clone(&lost));
         async move {
             let options = ServeOptions::default();
             let span = options.timeout;
-            let serving = connection.requests()?.serve(filter, options);
-            let calls = within(&**connection.clock(), span, Operation::Serve, serving).await?;
+            let serving = requests.serve(filter, options);
+            let calls = within(&*clock, span, Operation::Serve, serving).await?;
             Ok(controllers(Counter::heed(calls, lost), scoped))
         }
         .boxed()
     })
 }
 
-/// The calls without those of the two tools that only the controller calls, where it is not the
-/// controller that calls: by the broker's proof, or by a reply address that the transport has checked
-/// (`scoped`). The others are dropped: nothing is answered to whom nobody knows (protocol §4).
-fn controllers(calls: Calls, scoped: bool) -> Calls {
-    Incoming::new(calls.filter_map(move |arrival| {
-        let admitted = match arrival {
-            Ok(call) if !may_ask(&call, scoped) => {
-                let (tool, caller) = (call.message().subject(), call.caller());
-                tracing::warn!(%tool, ?caller, "not the controller's: dropped");
-                None
-            }
-            arrival => Some(arrival),
-        };
-        std::future::ready(admitted)
-    }))
-}
-
-fn may_ask(call: &Call, scoped: bool) -> bool {
-    let tool = call.message().subject().tokens().last();
-    match call.caller() {
-        _ if !tool.is_some_and(is_reserved_tool) => true,
-        Some(caller) => matches!(caller, Principal::Controller { .. }),
-        None => scoped,
-    }
-}
-
-type Tools = Mutex<BTreeMap<ToolName, Option<Line>>>;
+type Serving = Mutex<BTreeMap<ToolName, Option<Line>>>;
 
 /// The place of a tool that is about to be served; free again when it is dropped without a line.
 struct Reserved<'a> {
-    tools: &'a Tools,
+    tools: &'a Serving,
     tool: Option<ToolName>,
 }
 
 impl<'a> Reserved<'a> {
-    fn take(tools: &'a Tools, tool: ToolName) -> Result<Self, HandleError> {
+    fn take(tools: &'a Serving, tool: ToolName) -> Result<Self, HandleError> {
         let mut known = tools.lock();
         match known.get(&tool).map(|line| line.as_ref().map(Line::binding)) {
             None => {
@@ -198,44 +178,11 @@ impl Drop for Reserved<'_> {
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
-    use bytes::Bytes;
-    use mesh_core::message::{Headers, Message};
-    use mesh_core::port::Answer;
-    use mesh_testkit::fixtures::{controller, host, module, person, tool};
-
     use super::*;
-
-    struct Unanswered;
-
-    #[async_trait]
-    impl Answer for Unanswered {
-        async fn send(self: Box<Self>, _: Headers, _: Bytes) -> Result<(), TransportError> {
-            panic!("nothing is answered");
-        }
-    }
-
-    #[test]
-    fn the_controllers_tools_are_run_for_whom_a_proof_or_the_transport_says_to_be_the_controller() {
-        let may = |name: &str, caller: Option<Principal>, scoped: bool| {
-            let message = Message::new(tool("ledger", name), "{}");
-            may_ask(&Call::new(message, caller, Box::new(Unanswered)), scoped)
-        };
-        for name in ["provision_grant", "provision_withdraw"] {
-            for scoped in [false, true] {
-                assert!(may(name, Some(controller()), scoped));
-                for other in [module("n1", "mail"), host("n1"), person("alice")] {
-                    assert!(!may(name, Some(other), scoped));
-                }
-            }
-            assert!(may(name, None, true) && !may(name, None, false));
-        }
-        assert!(may("balance", None, false) && may("balance", Some(module("n1", "mail")), false));
-    }
 
     #[test]
     fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
-        let (tools, tool) = (Tools::default(), mesh_testkit::fixtures::tool_name("send"));
+        let (tools, tool) = (Serving::default(), mesh_testkit::fixtures::tool_name("send"));
         let reserved = Reserved::take(&tools, tool.clone()).unwrap();
         tools.lock().clear();
         assert!(!reserved.fill(Line::new()));

@@ -13,7 +13,7 @@ use mesh_core::tool::{ToolFailure, codes};
 use mesh_sdk::provision::{
     AskError, Provider, Provisioner, Provisioning, Provisions, RequiredError, Wanted, remove, write,
 };
-use mesh_sdk::{Broker, RequestError};
+use mesh_sdk::{Asking, Broker, RequestError};
 use mesh_testkit::fixtures::{module_name, node};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -137,7 +137,7 @@ impl Login {
 pub(crate) async fn run(ground: &impl Ground) {
     let ledger = broker(ground, "ledger", LEDGER).await;
     let (mail, audit) = (broker(ground, "mail", MAIL).await, broker(ground, "audit", AUDIT).await);
-    let controller = Broker::builder(ground.controller().await).build().unwrap();
+    let controller = Broker::builder(ground.controller().await).build_only::<Asking>().unwrap();
     let desk = Desk(Provisioning::over(&controller), mesh());
     let (mails, audits) = (key("mail"), key("audit"));
 
@@ -203,7 +203,8 @@ pub(crate) async fn run(ground: &impl Ground) {
     let late = brief.grant_with(&mails, r#"{"purpose": "waiting"}"#).await;
     assert!(matches!(late, Err(AskError::Request(RequestError::TimedOut(_)))), "{late:?}");
     assert_eq!(accounts.0.lock()[&mails], 2, "none of that made one");
-    for broker in [mail, audit, controller, ledger] {
-        soon(broker.close(Duration::from_secs(1))).await;
+    soon(controller.close(Duration::from_secs(1))).await;
+    for module in [mail, audit, ledger] {
+        soon(module.close(Duration::from_secs(1))).await;
     }
 }

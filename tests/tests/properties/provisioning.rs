@@ -9,8 +9,8 @@ use mesh_core::json::JsonText;
 use mesh_core::manifest::{Mesh, ModuleManifest};
 use mesh_core::provision::{GrantRequest, ProvisionKey, WithdrawRequest};
 use mesh_core::tool::ToolFailure;
-use mesh_sdk::Broker;
 use mesh_sdk::provision::{GrantStore, MemoryGrants, Provider, Provisioner, Provisioning, Wanted};
+use mesh_sdk::{Asking, Broker};
 use mesh_testkit::fixtures::{module, module_name, node};
 use mesh_testkit::strategies::{few_provision_keys, json_object};
 use mesh_transport_mem::InMemoryMesh;
@@ -95,7 +95,7 @@ impl World {
         let files = [ModuleManifest::parse("pg.toml", PG).unwrap()];
         let mesh = Mesh::on_one_node(&node("n1"), files).unwrap();
         let mesh = InMemoryMesh::raise(mesh).await.unwrap();
-        let controller = Broker::builder(mesh.controller().clone()).build().unwrap();
+        let controller = Broker::builder(mesh.controller().clone()).build_only::<Asking>().unwrap();
         let (numbers, store) = (Numbers::default(), Arc::new(MemoryGrants::default()));
         let provider = provide(&mesh, &numbers, &store).await;
         Self { mesh, controller: Provisioning::over(&controller), numbers, store, provider }

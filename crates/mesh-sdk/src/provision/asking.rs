@@ -8,6 +8,7 @@ use super::AskError;
 use crate::broker::Broker;
 use crate::error::RequestError;
 use crate::request::ToolRequest;
+use crate::scope::{Asking, Has};
 
 /// The controller's end of provisioning: asks providers. To anybody else the broker says that it is
 /// denied.
@@ -16,15 +17,15 @@ use crate::request::ToolRequest;
 /// `controller-edge`.
 #[derive(Debug, Clone)]
 pub struct Provisioning {
-    broker: Broker,
+    broker: Broker<Asking>,
     timeout: Duration,
 }
 
 impl Provisioning {
     /// Asks by this broker, and waits 30 s for an answer.
     #[must_use]
-    pub fn over(broker: &Broker) -> Self {
-        Self { broker: broker.clone(), timeout: Duration::from_secs(30) }
+    pub fn over<S: Has<Asking>>(broker: &Broker<S>) -> Self {
+        Self { broker: broker.only(), timeout: Duration::from_secs(30) }
     }
 
     /// How long to wait for an answer.

@@ -3,14 +3,14 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use mesh_core::identity::Instance;
+use mesh_core::identity::{Instance, Principal};
 use mesh_core::name::ProvisionName;
 use mesh_core::provision::{Granted, Handover, MAX_HANDOVER_BYTES, ProvisionKey};
 use serde::de::DeserializeOwned;
 
 use super::{NoProvisions, RequiredError, folder, shape};
 use crate::broker::Broker;
-use crate::error::NotAModule;
+use crate::scope::Scope;
 
 /// The variable that names the folder with what a module was given.
 pub const PROVISIONS_VARIABLE: &str = "MESH_PROVISIONS";
@@ -32,18 +32,23 @@ impl Provisions {
     ///
     /// # Errors
     /// [`NoProvisions`].
-    pub fn from_env(broker: &Broker) -> Result<Self, NoProvisions> {
+    pub fn from_env<S: Scope>(broker: &Broker<S>) -> Result<Self, NoProvisions> {
         let folder = env::var_os(PROVISIONS_VARIABLE).filter(|folder| !folder.is_empty());
-        Ok(Self::in_folder(broker, folder.ok_or(NoProvisions::NoFolder)?)?)
+        Self::in_folder(broker, folder.ok_or(NoProvisions::NoFolder)?)
     }
 
     /// The same in this folder.
     ///
     /// # Errors
-    /// [`NotAModule`].
-    pub fn in_folder(broker: &Broker, folder: impl Into<PathBuf>) -> Result<Self, NotAModule> {
-        let (node, module) = broker.module()?;
-        let consumer = Instance { node: node.clone(), module: module.clone() };
+    /// [`NoProvisions::NotAModule`].
+    pub fn in_folder<S: Scope>(
+        broker: &Broker<S>,
+        folder: impl Into<PathBuf>,
+    ) -> Result<Self, NoProvisions> {
+        let consumer = match broker.principal().clone() {
+            Principal::Module { node, module } => Instance { node, module },
+            principal => return Err(NoProvisions::NotAModule { principal }),
+        };
         let requires = broker.0.settings.requires.clone();
         Ok(Self { folder: folder.into(), consumer, requires })
     }

@@ -2,11 +2,12 @@ use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 
+use mesh_core::identity::Principal;
 use mesh_core::name::{NameError, ProvisionName};
 use mesh_core::provision::{MAX_HANDOVER_BYTES, ProvisionError, ProvisionKey};
 
 use super::ShapeError;
-use crate::error::{HandleError, NotAModule, RequestError};
+use crate::error::{HandleError, RequestError};
 
 /// Why nothing is provided.
 #[derive(Debug, thiserror::Error)]
@@ -48,8 +49,11 @@ pub enum NoProvisions {
     )]
     NoFolder,
     /// Only a module is given something.
-    #[error(transparent)]
-    NotAModule(#[from] NotAModule),
+    #[error("{principal} is not a module, and only a module is given something")]
+    NotAModule {
+        /// Who connects.
+        principal: Principal,
+    },
 }
 
 /// Why a module has not what it requires. Never holds a value of a credential.

@@ -16,6 +16,7 @@ use super::{GrantStore, MemoryGrants, ProvideError};
 use crate::broker::Broker;
 use crate::counter::Handler;
 use crate::error::HandleError;
+use crate::scope::{Has, Tools};
 use crate::tool::ToolCall;
 
 /// Makes instances of what a module provides, and takes them away. What it must be able to do is told in
@@ -93,7 +94,7 @@ impl<P: Provisioner> Provider<P> {
     /// # Errors
     /// [`ProvideError::NothingProvided`] where the broker was built without a manifest that provides
     /// something; else as [`Broker::handle`].
-    pub async fn serve(self, broker: &Broker) -> Result<(), ProvideError> {
+    pub async fn serve<S: Has<Tools>>(self, broker: &Broker<S>) -> Result<(), ProvideError> {
         let promised = broker.0.settings.provides.clone();
         if promised.is_empty() {
             return Err(ProvideError::NothingProvided);

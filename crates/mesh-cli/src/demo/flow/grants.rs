@@ -1,6 +1,6 @@
 use mesh_core::provision::{Granted, WithdrawRequest};
-use mesh_sdk::Broker;
 use mesh_sdk::provision::{AskError, Provisioning};
+use mesh_sdk::{Asking, Broker};
 
 use super::Step;
 use crate::demo::DemoError;
@@ -58,7 +58,8 @@ const ANOTHER: &str = "another credential";
 type Answer = Result<Granted, AskError>;
 
 async fn asking(raised: &Raised) -> Result<Provisioning, DemoError> {
-    let controller = Broker::builder(raised.ground.beside_modules().await?).build()?;
+    let connection = raised.ground.beside_modules().await?;
+    let controller = Broker::builder(connection).build_only::<Asking>()?;
     Ok(Provisioning::over(&controller))
 }
 

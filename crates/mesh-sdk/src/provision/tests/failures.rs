@@ -83,7 +83,7 @@ async fn what_is_not_in_the_manifest_is_not_provided_and_what_is_no_request_is_t
     let withdrawal = WithdrawRequest::new(key("vault", "mail"));
     let failed = failure(controller.withdraw(&ledger, &withdrawal).await);
     assert_eq!(failed.code, codes::NOT_PROVIDED);
-    let broker = Broker::builder(bed.mesh.controller().clone()).build().unwrap();
+    let broker = Broker::builder(bed.mesh.controller().clone()).build_only::<Asking>().unwrap();
     let asked: Result<Value, _> = broker.request(("ledger", "provision_grant"), &json!([1])).await;
     match asked {
         Err(RequestError::Tool(failure)) => assert_eq!(failure.code, codes::BAD_REQUEST),

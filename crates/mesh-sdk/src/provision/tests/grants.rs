@@ -114,7 +114,7 @@ async fn a_grant_that_never_ends_holds_up_its_own_consumer_alone() {
 async fn the_older_shapes_are_read_and_name_the_same_consumer() {
     let (bed, bank) = (Bed::new().await, Bank::default());
     let _ledger = bed.serve(&bank).await;
-    let controller = Broker::builder(bed.mesh.controller().clone()).build().unwrap();
+    let controller = Broker::builder(bed.mesh.controller().clone()).build_only::<Asking>().unwrap();
     for consumer in [
         json!({ "provision": "account", "consumer": { "node": "n1", "module": "mail" } }),
         json!({ "provision": "account", "consumer": "mail", "node": "n1" }),

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::*;
-use crate::{Broker, RequestError};
+use crate::{Asking, Broker, RequestError};
 
 pub(super) const LEDGER: &str = "name = 'ledger'\nversion = '1'
     provides = [{ name = 'account', credential = ['user', 'password'] },
@@ -56,7 +56,8 @@ impl Bed {
 
     pub(super) fn controller(&self) -> Provisioning {
         let controller = self.mesh.controller().clone();
-        Provisioning::over(&Broker::builder(controller).seed(2).build().unwrap())
+        let controller = Broker::builder(controller).seed(2).build_only::<Asking>();
+        Provisioning::over(&controller.unwrap())
     }
 
     /// `ledger` serves, over this bank; lives as long as what is given.

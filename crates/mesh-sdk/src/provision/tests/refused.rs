@@ -48,7 +48,7 @@ async fn whoever_may_call_it_and_is_not_the_controller_hears_nothing() {
     let (bed, bank) = (Bed::new().await, Bank::default());
     let (_ledger, controller) = (bed.serve(&bank).await, bed.controller());
     for principal in [module("n1", "mail"), person("alice")] {
-        let broker = Broker::builder(unbound(&bed, principal)).build().unwrap();
+        let broker = Broker::builder(unbound(&bed, principal)).build_only::<Asking>().unwrap();
         let asker = Provisioning::over(&broker).timeout(Duration::from_secs(1));
         let asking = tokio::spawn(async move { grant(&asker, "mail").await });
         bed.clock.sleepers(1).await;
