@@ -29,13 +29,14 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
         let (consumer, what, of) = (&key.consumer, &key.provision, &wanted.provider);
         let given = ask(&controller, wanted).await;
         let again = ask(&controller, wanted).await;
-        let found = format!("{}, and again: {}", fields(&given), compared(&given, &again));
-        let expected = format!("{}, and again: {SAME}", promised(wanted));
-        steps.push(Step::new(format!("{consumer} requires {what} of {of}"), expected, found));
+        let found = format!("{}, then {}", fields(&given), compared(&given, &again));
+        let expected = format!("{}, then {SAME}", promised(wanted));
+        let what = format!("{consumer} requires {what}, for which {of} is asked twice");
+        steps.push(Step::new(what, expected, found));
         granted.push(given);
     }
     let key = first.request.key();
-    let what = format!("{} is withdrawn from {}, and asked for anew", key.provision, key.consumer);
+    let what = format!("{} is withdrawn from {}, and asked for again", key.provision, key.consumer);
     let request = WithdrawRequest::new(key.clone());
     let found = match controller.withdraw(&first.provider, &request).await {
         Err(error) => error.to_string(),
@@ -46,7 +47,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     steps.push(Step::new(what, expected, found));
     for (wanted, given) in others.iter().zip(&granted[1..]) {
         let key = wanted.request.key();
-        let what = format!("{} is asked for its {} then", key.consumer, key.provision);
+        let what = format!("{} is asked for again for {}", key.provision, key.consumer);
         steps.push(Step::new(what, SAME, compared(given, &ask(&controller, wanted).await)));
     }
     steps
@@ -82,8 +83,8 @@ fn fields(answer: &Answer) -> String {
 
 fn given(names: &[&str]) -> String {
     match names {
-        [] => "is given a credential without fields".to_owned(),
-        names => format!("is given {}", list(names)),
+        [] => "a credential without fields".to_owned(),
+        names => format!("a credential of {}", list(names)),
     }
 }
 

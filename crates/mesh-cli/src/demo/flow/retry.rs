@@ -41,7 +41,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
 const FAILS: &str = "fails";
 const SUCCEEDS: &str = "succeeds";
 
-pub(super) fn attempt(who: &str, number: u32, outcome: &str) -> String {
+fn attempt(who: &str, number: u32, outcome: &str) -> String {
     format!("{who} {outcome} at try {number}")
 }
 
