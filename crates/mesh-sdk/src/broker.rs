@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{EventPattern, ModuleManifest, ToolRef};
-use mesh_core::name::{EventName, ToolName};
+use mesh_core::manifest::{EventPattern, ModuleManifest, Provision, ToolRef};
+use mesh_core::name::{EventName, ProvisionName, ToolName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
 use mesh_core::store::HandledStore;
 use mesh_core::subject::Filter;
@@ -83,6 +83,8 @@ pub(crate) enum Life {
 
 pub(crate) struct Settings {
     pub(crate) consumes: Vec<Filter>,
+    pub(crate) provides: Vec<Provision>,
+    pub(crate) requires: Vec<ProvisionName>,
     pub(crate) retry: RetryPolicy,
     pub(crate) concurrency: usize,
     pub(crate) publish_timeout: Duration,
@@ -108,6 +110,8 @@ impl Broker {
             connection,
             settings: Settings {
                 consumes: Vec::new(),
+                provides: Vec::new(),
+                requires: Vec::new(),
                 retry: RetryPolicy::default(),
                 concurrency: 16,
                 publish_timeout: Duration::from_secs(10),
@@ -165,12 +169,15 @@ impl Inner {
 }
 
 impl BrokerBuilder {
-    /// What the module's manifest says it consumes. The names of what it emits and calls are those that
-    /// metrics tell apart. What it says of its tools is not looked at.
+    /// What the module's manifest says it consumes, provides and requires. The names of what it emits and
+    /// calls are those that metrics tell apart. What it says of its tools is not looked at.
     #[must_use]
     pub fn manifest(mut self, manifest: &ModuleManifest) -> Self {
         self.emits.clone_from(&manifest.emits);
         self.calls.clone_from(&manifest.calls);
+        self.settings.provides.clone_from(&manifest.provides);
+        let required = manifest.requires.iter().map(|required| required.provision.clone());
+        self.settings.requires = required.collect();
         self.consumes(EventPattern::minimal_filters(&manifest.consumes))
     }
 

@@ -67,7 +67,7 @@ pub(crate) struct Dispatcher {
     handlers: Arc<Handlers>,
     observed: Consumption,
     claims: Claims,
-    in_hand: InHand,
+    in_hand: InHand<HandledKey>,
     /// Runs on events that an earlier run was cut off at.
     interrupted: AtomicU64,
 }

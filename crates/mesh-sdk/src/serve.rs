@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
 use mesh_core::name::ToolName;
-use mesh_core::port::{Call, Clock, ErrorKind, Operation, Requests, ServeOptions, TransportError};
+use mesh_core::port::{
+    Call, Capability, Clock, ErrorKind, Operation, Requests, ServeOptions, TransportError,
+};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -21,6 +23,7 @@ use crate::limit::within;
 use crate::observe::{Serving, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
+use crate::reserved::controllers;
 use crate::scope::{Has, Tools};
 use crate::tool::ToolCall;
 use crate::workers::Workers;
@@ -52,33 +55,6 @@ impl<S: Has<Tools>> Broker<S> {
         W: Future<Output = Result<O, ToolFailure>> + Send + 'static,
         O: Serialize + Send + Sync,
     {
-        let tool = tool.try_into()?;
-        let module = self.part::<Tools>().here.module.clone();
-        let subject = MeshSubject::Tool { module, tool: tool.clone() }.to_subject()?;
-        let reserved = Reserved::take(&self.0.serving, tool)?;
-        let span = self.0.observer.offering(&subject);
-        let serving = self.serve(subject, handler).instrument(span.clone()).await;
-        if reserved.fill(noted(&span, serving, HandleError::kind)?) {
-            Ok(())
-        } else {
-            Err(TransportError::new(ErrorKind::Closed, Operation::Serve).into())
-        }
-    }
-
-    async fn serve<F, W, O>(&self, subject: Subject, handler: F) -> Result<Line, HandleError>
-    where
-        F: Fn(ToolCall) -> W + Send + Sync + 'static,
-        W: Future<Output = Result<O, ToolFailure>> + Send + 'static,
-        O: Serialize + Send + Sync,
-    {
-        let connection = &self.0.connection;
-        let clock = connection.clock();
-        let (observer, counts) = (Arc::clone(&self.0.observer), Arc::clone(&self.0.counts));
-        let observed = Arc::new(Serving::new(observer, subject.clone(), counts));
-        let name = subject.to_string();
-        let requests = Arc::clone(&self.part::<Tools>().asking.requests);
-        let open = opener(Arc::clone(clock), requests, subject, Arc::clone(&observed));
-        let source = Source::open(name, Operation::Serve, open, observed.bound()).await?;
         let handler: Arc<Handler> = Arc::new(move |call| {
             let work = handler(call);
             async move {
@@ -88,6 +64,48 @@ impl<S: Has<Tools>> Broker<S> {
             }
             .boxed()
         });
+        self.serve_all([(tool.try_into()?, handler)]).await
+    }
+
+    /// Serves all of these tools, or none of them.
+    pub(crate) async fn serve_all<const N: usize>(
+        &self,
+        tools: [(ToolName, Arc<Handler>); N],
+    ) -> Result<(), HandleError> {
+        let module = &self.part::<Tools>().here.module;
+        let mut served = Vec::with_capacity(N);
+        for (tool, handler) in tools {
+            let named = MeshSubject::Tool { module: module.clone(), tool: tool.clone() };
+            let reserved = Reserved::take(&self.0.serving, tool)?;
+            let subject = named.to_subject()?;
+            let span = self.0.observer.offering(&subject);
+            let serving = self.serve(subject, handler).instrument(span.clone()).await;
+            let (workers, line) = noted(&span, serving, HandleError::kind)?;
+            served.push((reserved, workers, line));
+        }
+        for (reserved, workers, line) in served {
+            self.0.keep(workers, Operation::Serve)?;
+            if !reserved.fill(line) {
+                return Err(TransportError::new(ErrorKind::Closed, Operation::Serve).into());
+            }
+        }
+        Ok(())
+    }
+
+    async fn serve(
+        &self,
+        subject: Subject,
+        handler: Arc<Handler>,
+    ) -> Result<(Workers, Line), HandleError> {
+        let connection = &self.0.connection;
+        let clock = connection.clock();
+        let (observer, counts) = (Arc::clone(&self.0.observer), Arc::clone(&self.0.counts));
+        let observed = Arc::new(Serving::new(observer, subject.clone(), counts));
+        let name = subject.to_string();
+        let requests = Arc::clone(&self.part::<Tools>().asking.requests);
+        let scoped = connection.transport().capabilities().has(Capability::ScopedReplies);
+        let open = opener(Arc::clone(clock), requests, subject, scoped, Arc::clone(&observed));
+        let source = Source::open(name, Operation::Serve, open, observed.bound()).await?;
         let counter = Arc::new(Counter {
             handler,
             clock: Arc::clone(clock),
@@ -96,13 +114,10 @@ impl<S: Has<Tools>> Broker<S> {
         });
         let handlers = self.0.settings.concurrency;
         let room = Room { handlers, retries: 0, unhandled: 0, holds: false };
-        let (workers, line) =
-            Workers::start(source, Arc::clone(clock), room, move |call, place| {
-                let (counter, taken) = (Arc::clone(&counter), counter.clock.monotonic());
-                async move { counter.serve(call, taken, place).await }
-            });
-        self.0.keep(workers, Operation::Serve)?;
-        Ok(line)
+        Ok(Workers::start(source, Arc::clone(clock), room, move |call, place| {
+            let (counter, taken) = (Arc::clone(&counter), counter.clock.monotonic());
+            async move { counter.serve(call, taken, place).await }
+        }))
     }
 }
 
@@ -110,6 +125,7 @@ fn opener(
     clock: Arc<dyn Clock>,
     requests: Arc<dyn Requests>,
     subject: Subject,
+    scoped: bool,
     observed: Arc<Serving>,
 ) -> Opener<Call> {
     let filter = Filter::from(subject);
@@ -121,7 +137,7 @@ fn opener(
             let span = options.timeout;
             let serving = requests.serve(filter, options);
             let calls = within(&*clock, span, Operation::Serve, serving).await?;
-            Ok(Counter::heed(calls, observed))
+            Ok(controllers(Counter::heed(calls, observed), scoped))
         }
         .boxed()
     })

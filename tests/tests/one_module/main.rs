@@ -14,6 +14,7 @@ mod memory;
 mod module;
 mod nats;
 mod order;
+mod provisioning;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -89,4 +90,19 @@ async fn an_event_is_on_the_wire_as_the_protocol_writes_it() {
     assert_eq!(carried[3].what(), "mesh.tools.mail.send");
     let each = spans.iter().collect::<BTreeSet<_>>();
     assert_eq!(each.len(), spans.len(), "each has a span of its own: {spans:?}");
+}
+
+#[tokio::test]
+async fn a_provider_the_controller_and_a_consumer_run_unchanged_on_memory() {
+    provisioning::run(&memory::Memory::raise(&provisioning::mesh()).await).await;
+}
+
+#[tokio::test]
+async fn a_provider_the_controller_and_a_consumer_run_unchanged_on_nats() {
+    provisioning::run(&nats::Nats::raise(&provisioning::mesh()).await).await;
+}
+
+#[tokio::test]
+async fn a_provider_the_controller_and_a_consumer_run_unchanged_on_rabbitmq() {
+    provisioning::run(&amqp::Amqp::raise(&provisioning::mesh()).await).await;
 }

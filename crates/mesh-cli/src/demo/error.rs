@@ -45,6 +45,8 @@ pub(crate) enum DemoError {
     #[error(transparent)]
     Handle(#[from] mesh_sdk::HandleError),
     #[error(transparent)]
+    Provide(#[from] mesh_sdk::provision::ProvideError),
+    #[error(transparent)]
     Build(#[from] mesh_sdk::BuildError),
     #[error("can't write the story: {0}")]
     Write(#[from] io::Error),
