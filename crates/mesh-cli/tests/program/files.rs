@@ -57,7 +57,7 @@ fn a_manifest_that_isnt_there_is_told_with_the_assignment_that_names_it() {
         at("modules/b.toml")
     );
     assert!(told.contains(&place), "{place} in\n{told}");
-    assert!(told.contains(&at("modules/a.toml:2:11: error: version: empty")), "{told}");
+    assert!(told.contains(&at("modules/a.toml:2:11: error: version: it is empty")), "{told}");
     assert!(!told.contains("hint: name a mesh file"), "{told}");
 }
 

@@ -22,7 +22,7 @@ tools = ["mail.provision_grant"]
         [
             "mesh.toml:2:36: error: nodes[1].name: \"n1\" is given already by nodes[0].name (leave one of them out, or name it otherwise)",
             "mesh.toml:2:53: error: nodes[2].name: node name \"mesh\": reserved by the mesh (choose another)",
-            "mesh.toml:3:46: error: assignments[0].manifest: empty (write something, or leave the key out if it may be)",
+            "mesh.toml:3:46: error: assignments[0].manifest: it is empty (write something, or leave the key out if it may be)",
             "mesh.toml:3:65: error: assignments[0].nodes[1]: \"n1\" is given already by assignments[0].nodes[0] (leave one of them out, or name it otherwise)",
             "mesh.toml:3:85: error: assignments[1].module: \"mail\" is given already by assignments[0].module (leave one of them out, or name it otherwise)",
             "mesh.toml:4:1: error: people[0]: either `administrator = true` or `tools` is wanted (give one of the two)",

@@ -112,7 +112,7 @@ credential = ["user", "user", ""]
 "#;
     let expected = [
         "2:8: error: name: module name \"Mail\": character 'M' at offset 0 is not allowed (small letters, digits and `-`, and no `-` first)",
-        "3:11: error: version: empty (write something, or leave the key out if it may be)",
+        "3:11: error: version: it is empty (write something, or leave the key out if it may be)",
         "4:10: error: emits[0]: event name \"a b\": character ' ' at offset 1 is not allowed (words joined by `.`, each of letters, digits, `-` and `_`)",
         "4:23: error: emits[2]: \"ok\" is given already by emits[1] (leave one of them out, or name it otherwise)",
         "4:29: error: emits[3]: event name \"a.*\": character '*' at offset 2 is not allowed (words joined by `.`, each of letters, digits, `-` and `_`)",
@@ -129,14 +129,14 @@ credential = ["user", "user", ""]
         "7:64: error: requires[1].provision: \"db\" is given already by requires[0].provision (leave one of them out, or name it otherwise)",
         "7:84: error: requires[1].contributes: JSON has no such number (write a number with digits, or a text in quotes)",
         "10:8: error: tools[0].name: only the controller calls a tool named provision_withdraw (`provides` and `requires` are enough)",
-        "11:15: error: tools[0].description: empty (write something, or leave the key out if it may be)",
+        "11:15: error: tools[0].description: it is empty (write something, or leave the key out if it may be)",
         "12:11: error: tools[0].timeout: \"0s\" is not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
         "13:9: error: tools[0].input: the schema of an input says `type = \"object\"` (write that, or leave `type` out)",
         "18:11: error: tools[1].timeout: \"2h\" is not a duration from 1 ms to 1 h (write it as `30s` or `1m 30s`)",
         "19:10: error: tools[1].output: JSON has no dates: write a string (put it in quotes)",
         "22:8: error: provides[0].name: provision name \"d.b\": character '.' at offset 1 is not allowed (letters, digits, `-` and `_`, the first a letter or a digit)",
         "23:23: error: provides[0].credential[1]: \"user\" is given already by provides[0].credential[0] (leave one of them out, or name it otherwise)",
-        "23:31: error: provides[0].credential[2]: empty (write something, or leave the key out if it may be)",
+        "23:31: error: provides[0].credential[2]: it is empty (write something, or leave the key out if it may be)",
     ];
     let found = refused(text);
     let found: Vec<&str> = found.iter().map(|p| p.strip_prefix("m.toml:").unwrap()).collect();
