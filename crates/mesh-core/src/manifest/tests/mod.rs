@@ -198,9 +198,12 @@ proptest! {
             ModuleManifest::parse("m", &text).err(),
             MeshFile::parse("m", &text).err(),
         ] {
+            drop((FileKind::of(&text), MeshFile::manifests_named(&text)));
             for problem in problems.into_iter().flatten() {
                 prop_assert!(problem.line >= 1 && problem.line <= text.lines().count() + 1);
                 prop_assert!(problem.column >= 1);
+                prop_assert!(text.get(problem.span.clone()).is_some(), "{problem:?}");
+                prop_assert!(!problem.kind.hint().is_empty());
             }
         }
     }
