@@ -18,6 +18,7 @@ pub mod port;
 pub mod provision;
 pub mod store;
 pub mod subject;
+pub mod text;
 pub mod time;
 pub mod tool;
 pub mod topology;
