@@ -86,10 +86,10 @@ impl Source {
         &self.file
     }
 
-    /// A problem of the field at `path`, or of the nearest of its parents that the file has.
-    pub(super) fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+    /// Line and column of the field at `path`, or of the nearest of its parents that the file has.
+    pub(super) fn place(&self, path: &str) -> (usize, usize) {
         let mut there = path;
-        let (line, column) = loop {
+        loop {
             if let Some(place) = self.places.get(there) {
                 break *place;
             }
@@ -97,7 +97,12 @@ impl Source {
                 Some(end) => there = &there[..end],
                 None => break (1, 1),
             }
-        };
+        }
+    }
+
+    /// A problem of the field at `path`.
+    pub(super) fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+        let (line, column) = self.place(path);
         Problem {
             severity,
             file: Arc::clone(&self.file),
