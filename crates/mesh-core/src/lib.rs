@@ -17,6 +17,7 @@ pub mod permissions;
 pub mod port;
 pub mod provision;
 pub mod subject;
+pub mod text;
 pub mod time;
 pub mod tool;
 pub mod topology;

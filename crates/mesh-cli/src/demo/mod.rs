@@ -1,5 +1,6 @@
 //! `mesh demo`: a whole mesh, its modules in this process, and what it must do computed from its files.
 
+pub(crate) mod command;
 mod error;
 mod federation;
 mod flow;
@@ -16,9 +17,9 @@ mod tests;
 use std::io::Write;
 use std::path::Path;
 
-pub(crate) use error::DemoError;
-pub(crate) use flow::FlowName;
-pub(crate) use ground::{Kind, Place};
+use error::DemoError;
+use flow::FlowName;
+use ground::{Kind, Place};
 
 /// Raises the mesh, runs every flow, tells the story; answers whether all came out as computed.
 ///

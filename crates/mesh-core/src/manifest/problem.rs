@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{EventPattern, PatternError, SchemaError, ToolRef, ToolRefError};
 use crate::name::{EventName, ModuleName, NameError, NodeName, ProvisionName};
+use crate::text::Printable;
 
 /// A mistake in a manifest or a mesh file, or between them.
 ///
@@ -274,18 +275,13 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Escapes control characters: keys and paths are the file's, and must neither begin a line of
-/// their own nor steer a terminal.
+/// Escapes on the way: keys and paths are the file's, and must neither begin a line of their own nor
+/// steer a terminal.
 struct OneLine<'f, 'g>(&'f mut fmt::Formatter<'g>);
 
 impl fmt::Write for OneLine<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut plain = text.split(char::is_control);
-        self.0.write_str(plain.next().unwrap_or_default())?;
-        for (control, plain) in text.chars().filter(|c| c.is_control()).zip(plain) {
-            write!(self.0, "{}{plain}", control.escape_default())?;
-        }
-        Ok(())
+        write!(self.0, "{}", Printable(text))
     }
 }
 

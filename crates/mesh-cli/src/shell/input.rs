@@ -1,0 +1,55 @@
+//! What a command reads: a file, or stdin.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::Failure;
+
+/// What stands for stdin where a file is named.
+pub(crate) const STDIN: &str = "-";
+
+/// What a file is called towards people.
+pub(crate) fn name(path: &Path) -> String {
+    if path.as_os_str() == STDIN { "(stdin)".to_owned() } else { path.display().to_string() }
+}
+
+/// The text of a file, or of stdin for `-`: at most `most` bytes, which are UTF-8.
+pub(crate) fn text(path: &Path, most: usize) -> Result<String, Failure> {
+    String::from_utf8(bytes(path, most)?).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        Failure::new(format!("not UTF-8 at byte offset {offset}"), "save it as UTF-8")
+            .at(name(path))
+    })
+}
+
+/// What a file holds, or stdin for `-`: at most `most` bytes. One without an end isn't read to it.
+pub(crate) fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+    let failed = |error: String, hint: &str| Failure::new(error, hint).at(name(path));
+    let bytes = upto(path, most).map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "see that the path is right; `-` reads stdin",
+            io::ErrorKind::PermissionDenied => "let this user read it",
+            io::ErrorKind::IsADirectory => "name a file in it",
+            _ => "see that it is a file that can be read",
+        };
+        failed(format!("can't read it: {error}"), hint)
+    })?;
+    if bytes.len() > most {
+        let hint = "see that it is the file that is meant";
+        return Err(failed(format!("more than {most} bytes long"), hint));
+    }
+    Ok(bytes)
+}
+
+/// One byte more than `most`, where there are more.
+fn upto(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    if path.as_os_str() == STDIN {
+        io::stdin().lock().take(most).read_to_end(&mut bytes)?;
+    } else {
+        File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
