@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
-use crate::{completions, demo, man};
+use crate::{completions, demo, explain, man};
 
 /// Checks a service mesh's files, raises it, and explains what travels on it.
 #[derive(Debug, Parser)]
@@ -19,6 +19,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(demo::command::Demo),
+    Uri(explain::uri::Uri),
+    Envelope(explain::envelope::Envelope),
+    Topic(explain::topic::Topic),
     Completions(completions::Completions),
     Man(man::Man),
 }

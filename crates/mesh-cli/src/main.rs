@@ -3,6 +3,7 @@
 mod cli;
 mod completions;
 mod demo;
+mod explain;
 mod log;
 mod man;
 mod shell;
@@ -23,6 +24,9 @@ fn main() -> ExitCode {
     let mut shell = Shell::new(cli.output);
     let done = log::init().and_then(|()| match cli.command {
         Command::Demo(asked) => demo::command::run(&asked, &mut shell),
+        Command::Uri(asked) => explain::uri::run(&asked, &mut shell),
+        Command::Envelope(asked) => explain::envelope::run(&asked, &mut shell),
+        Command::Topic(asked) => explain::topic::run(&asked, &mut shell),
         Command::Completions(asked) => completions::run(&asked, &mut shell),
         Command::Man(asked) => man::run(&asked, &mut shell),
     });

@@ -176,7 +176,7 @@ fn a_refused_topic_is_told_where_it_is_wrong() {
         ("mx/route/1/acme.com/AB", 20),
         ("mx/1/acme.com/x/a.b.c", 18),
         ("mx/1/acme.com/_reply.00", 21),
-        ("public.ingress.acme%2ecom", 20),
+        ("public.ingress.acme%2ecom", 21),
         ("public.ingress.a%zz", 16),
         ("public.ingress.", 15),
     ] {
