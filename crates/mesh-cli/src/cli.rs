@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
-use crate::{completions, demo, explain, man};
+use crate::{check, completions, demo, explain, man};
 
 /// Checks a service mesh's files, raises it, and explains what travels on it.
 #[derive(Debug, Parser)]
@@ -18,6 +18,7 @@ pub(crate) struct Cli {
 /// Each has a file or a folder, with its arguments and what it does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Check(check::Check),
     Demo(demo::command::Demo),
     Uri(explain::uri::Uri),
     Envelope(explain::envelope::Envelope),

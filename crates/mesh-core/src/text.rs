@@ -1,6 +1,6 @@
 //! Text of others, shown to people.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 /// A text with everything escaped that would steer a terminal or begin a line of its own.
 ///

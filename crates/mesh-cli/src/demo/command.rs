@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DemoError, FlowName, Kind, Place};
+use super::{DemoError, FlowName, Kind, Place, Teller};
 use crate::shell::{Exit, Failure, Shell};
 
 const AFTER_HELP: &str = "\
@@ -61,10 +61,11 @@ pub(crate) fn run(asked: &Demo, shell: &mut Shell) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| {
         Failure::new(format!("can't start: {error}"), "end some programs: the machine is full")
     })?;
-    let out = shell.out();
+    let json = shell.is_json();
+    let mut teller = Teller::new(shell.out(), json);
     let run = runtime.block_on(async {
         tokio::select! {
-            run = super::run(asked.mesh.as_deref(), &place, asked.broken, out) => Some(run),
+            run = super::run(asked.mesh.as_deref(), &place, asked.broken, &mut teller) => Some(run),
             // What was begun ends as its values are dropped.
             Ok(()) = tokio::signal::ctrl_c() => None,
         }

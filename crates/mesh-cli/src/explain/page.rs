@@ -130,7 +130,7 @@ impl Page {
 
     fn push(&mut self, text: fmt::Arguments<'_>) {
         // A string takes whatever is written.
-        drop(self.0.write_fmt(text));
+        let _ = self.0.write_fmt(text);
     }
 }
 

@@ -6,23 +6,20 @@ use mesh_core::text::is_steering;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-use super::output::Answer;
-
 /// An answer with what it is before its own keys.
 #[derive(Serialize)]
 struct Document<'a, A> {
-    schema: &'static str,
+    schema: &'a str,
     #[serde(flatten)]
     answer: &'a A,
 }
 
-/// One line of JSON, in which nothing is that a terminal would obey.
-pub(super) fn line<A: Answer>(answer: &A) -> Result<String, serde_json::Error> {
+/// One line of JSON, with `schema` first, in which nothing is that a terminal would obey.
+pub(crate) fn line(schema: &str, answer: &impl Serialize) -> io::Result<String> {
     let mut line = Vec::new();
-    let document = Document { schema: A::SCHEMA, answer };
-    document.serialize(&mut Serializer::with_formatter(&mut line, Printed))?;
+    Document { schema, answer }.serialize(&mut Serializer::with_formatter(&mut line, Printed))?;
     line.push(b'\n');
-    String::from_utf8(line).map_err(|error| serde::ser::Error::custom(error))
+    String::from_utf8(line).map_err(io::Error::other)
 }
 
 /// JSON without spaces. What steers a terminal is escaped, beyond what JSON itself wants.

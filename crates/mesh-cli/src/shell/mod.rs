@@ -3,8 +3,9 @@
 mod exit;
 mod failure;
 pub(crate) mod input;
-mod json;
+pub(crate) mod json;
 mod output;
+pub(crate) mod snippet;
 pub(crate) mod style;
 pub(crate) mod usage;
 

@@ -74,11 +74,16 @@ impl Shell {
     /// what was found.
     pub(crate) fn answer(&mut self, answer: &impl Answer) -> Result<(), Failure> {
         let text = if self.asked.json {
-            json::line(answer).map_err(|error| Failure::unwritten(error.into()))?
+            line(answer).map_err(Failure::unwritten)?
         } else {
             answer.to_string()
         };
         self.write(text.as_bytes())
+    }
+
+    /// Tells a failure that isn't the end.
+    pub(crate) fn tell(&mut self, failure: &Failure) {
+        refuse(failure, self.asked);
     }
 
     /// A text for another program, which is the same in every form.
@@ -114,10 +119,14 @@ impl Shell {
 /// Tells a failure on stderr.
 pub(super) fn refuse(failure: &Failure, asked: Output) -> ExitCode {
     let text = match asked.json {
-        true => json::line(failure).unwrap_or_else(|_| failure.to_string()),
+        true => line(failure).unwrap_or_else(|_| failure.to_string()),
         false => failure.to_string(),
     };
     // Nothing is left to tell a person whose terminal is gone.
     drop(AutoStream::new(io::stderr(), asked.color.into()).write_all(text.as_bytes()));
     Exit::Refused.into()
+}
+
+fn line<A: Answer>(answer: &A) -> io::Result<String> {
+    json::line(A::SCHEMA, answer)
 }

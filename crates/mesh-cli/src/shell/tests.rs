@@ -7,16 +7,8 @@ fn what_steers_a_terminal_is_escaped_in_json_and_reads_back_as_it_was() {
     struct Named {
         name: &'static str,
     }
-    impl std::fmt::Display for Named {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            writeln!(f, "{}", self.name)
-        }
-    }
-    impl Answer for Named {
-        const SCHEMA: &'static str = "test/1";
-    }
     let name = "é\u{9b}31m\u{7f}\u{202e}\"\\\n\u{1b}[0m😀";
-    let line = json::line(&Named { name }).unwrap();
+    let line = json::line("test/1", &Named { name }).unwrap();
     assert_eq!(
         line,
         "{\"schema\":\"test/1\",\"name\":\"é\\u009b31m\\u007f\\u202e\\\"\\\\\\n\\u001b[0m😀\"}\n"

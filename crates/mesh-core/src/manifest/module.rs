@@ -107,8 +107,7 @@ impl ModuleManifest {
     /// # Errors
     /// Every [`Problem`](super::Problem) that could be found, in the file's order.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
-        let (source, raw) = Source::read::<RawModule>(file, text)?;
-        let mut checker = Checker::new(source);
+        let (mut checker, raw) = Checker::read::<RawModule>(file, text)?;
         let name: Option<ModuleName> = checker.parsed("name", &raw.name);
         checker.not_empty("version", &raw.version);
         let emits = checker.all_parsed("emits", &raw.emits);
@@ -154,7 +153,8 @@ impl ModuleManifest {
     /// ```
     #[must_use]
     pub fn place(&self, path: &str) -> (usize, usize) {
-        self.source.place(path)
+        let place = self.source.place(path);
+        (place.line, place.column)
     }
 
     /// The tool of this name.

@@ -87,7 +87,7 @@ impl From<Exchange> for AmqpExchange {
 
 pub(crate) fn run(asked: &Topic, shell: &mut Shell) -> Result<Exit, Failure> {
     let Verb::Explain(asked) = &asked.verb;
-    let mesh = asked.mesh.as_deref().map(|file| crate::demo::mesh(Some(file))).transpose()?;
+    let mesh = asked.mesh.as_deref().map(|file| crate::demo::load::mesh(Some(file))).transpose()?;
     let exchange = asked.exchange.map(AmqpExchange::from);
     let explained = explain(&asked.topic, exchange, mesh.as_ref());
     shell.answer(&explained)?;
