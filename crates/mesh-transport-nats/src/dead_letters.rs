@@ -203,13 +203,7 @@ impl Notice {
             }
             _ => return Err("another kind of notice"),
         };
-        Ok(Self {
-            consumer,
-            sequence: body.stream_seq,
-            deliveries: body.deliveries,
-            reason,
-            error,
-        })
+        Ok(Self { consumer, sequence: body.stream_seq, deliveries: body.deliveries, reason, error })
     }
 }
 

@@ -6,6 +6,8 @@ pub(crate) mod envelope;
 mod fault;
 mod page;
 mod place;
+#[cfg(test)]
+mod testing;
 pub(crate) mod topic;
 pub(crate) mod uri;
 

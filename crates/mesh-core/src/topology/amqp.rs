@@ -3,9 +3,7 @@ use std::fmt;
 use super::shape::{BadName, name};
 use super::{MeshSubject, MeshSubjectError};
 use crate::identity::Principal;
-use crate::name::{
-    CommandName, ConsumerName, EventName, ModuleName, NodeName, ToolName,
-};
+use crate::name::{CommandName, ConsumerName, EventName, ModuleName, NodeName, ToolName};
 use crate::subject::Subject;
 
 /// The exchanges of the wire that is being left (protocol §7). The substrate owns them.
@@ -166,9 +164,10 @@ fn read<'k>(
                 event: name::<EventName>(event)?,
             }
         }
-        (AmqpExchange::Events, module) => {
-            MeshSubject::Event { module: name::<ModuleName>(module)?, event: name::<EventName>(rest)? }
-        }
+        (AmqpExchange::Events, module) => MeshSubject::Event {
+            module: name::<ModuleName>(module)?,
+            event: name::<EventName>(rest)?,
+        },
         (AmqpExchange::Rpc, "serve") => {
             let Some((module, tool)) = two() else {
                 return Ok(None);
@@ -179,7 +178,10 @@ fn read<'k>(
             let Some((node, command)) = two() else {
                 return Ok(None);
             };
-            MeshSubject::Ask { node: name::<NodeName>(node)?, command: name::<CommandName>(command)? }
+            MeshSubject::Ask {
+                node: name::<NodeName>(node)?,
+                command: name::<CommandName>(command)?,
+            }
         }
         _ => return Ok(None),
     }))

@@ -124,7 +124,10 @@ mod tests {
         for owner in principals() {
             let inbox = Inbox::of(&owner);
             let made = [
-                (inbox.reply(&vault, 7), InboxPurpose::Answer { responder: vault.clone(), random: 7 }),
+                (
+                    inbox.reply(&vault, 7),
+                    InboxPurpose::Answer { responder: vault.clone(), random: 7 },
+                ),
                 (
                     inbox.reply(&Responder::Controller, u128::MAX),
                     InboxPurpose::Answer { responder: Responder::Controller, random: u128::MAX },

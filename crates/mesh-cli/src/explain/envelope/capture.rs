@@ -51,6 +51,14 @@ impl Header {
         }
     }
 
+    /// Where its line begins.
+    pub(super) fn start(&self) -> Place {
+        match &self.line {
+            None => Place::of(self.name.as_bytes(), 0),
+            Some(line) => Place::of(line.text.as_bytes(), 0).within(line.offset, line.number),
+        }
+    }
+
     pub(super) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }

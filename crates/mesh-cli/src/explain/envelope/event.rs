@@ -14,9 +14,10 @@ use super::{Explained, Kind, Replay, fault};
 
 /// Whether its headers say that it is an event.
 pub(super) fn is_one(capture: &Capture<'_>) -> bool {
-    capture.headers.iter().any(|header| {
-        header.is(EVENT_ID) || header.is(SOURCE) || is_structured(header)
-    })
+    capture
+        .headers
+        .iter()
+        .any(|header| header.is(EVENT_ID) || header.is(SOURCE) || is_structured(header))
 }
 
 pub(super) fn explain(capture: &Capture<'_>) -> Explained {
@@ -34,7 +35,9 @@ pub(super) fn explain(capture: &Capture<'_>) -> Explained {
             let mut fields = Fields::default();
             dead_fields(&mut fields, dead.as_ref());
             explained.fields = fields.0;
-            explained.notes.push("it is a reference only: the event itself is not in it".to_owned());
+            explained
+                .notes
+                .push("it is a reference only: the event itself is not in it".to_owned());
             explained
         }
         Err(error) => refused(capture, why, &error),
@@ -85,7 +88,11 @@ fn of(
     let time = event.time().to_string();
     fields.text(name("x-time", "time"), Some(time), "when, by the emitter's clock");
     let meaning = "the event or command that caused it";
-    fields.text(name("x-causation-id", "causationId"), event.causation().map(|c| c.as_str()), meaning);
+    fields.text(
+        name("x-causation-id", "causationId"),
+        event.causation().map(|c| c.as_str()),
+        meaning,
+    );
     fields.text(name("x-schema", "schema"), event.schema(), "the version of the data's shape");
     let trace = event.trace();
     fields.text("traceparent", trace.traceparent.as_deref(), "W3C trace context");
@@ -100,10 +107,8 @@ fn of(
         .map(|(name, _)| name.to_owned())
         .filter(|name| dead.is_none() || !name.to_ascii_lowercase().starts_with("x-dead-"))
         .collect();
-    explained.replay = Some(Replay {
-        from: event.source().to_string(),
-        id: event.id().as_str().to_owned(),
-    });
+    explained.replay =
+        Some(Replay { from: event.source().to_string(), id: event.id().as_str().to_owned() });
     let id = event.publish_id();
     explained.notes.push(format!("the broker knows it by the id {id}, and refuses a second one"));
     let subject = capture.subject.as_deref().and_then(|text| Subject::new(text).ok());
@@ -111,12 +116,12 @@ fn of(
         Some(Ok(MeshSubject::Event { module, .. } | MeshSubject::Replay { module, .. })) => {
             if let Err(unverifiable) = event.verify_source(&module) {
                 explained.good = false;
-                explained.notes.push(format!("{unverifiable}: it goes to the dead letters, and no handler sees it"));
+                explained.unverifiable = Some(unverifiable.to_string());
             }
         }
-        None => explained.notes.push(
-            "the capture doesn't tell its subject, which alone proves the module".to_owned(),
-        ),
+        None => explained
+            .notes
+            .push("the capture doesn't tell its subject, which alone proves the module".to_owned()),
         _ => {}
     }
     explained

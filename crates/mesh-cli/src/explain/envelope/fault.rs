@@ -4,9 +4,9 @@ use mesh_core::event::{EventError, EventProblem};
 use mesh_core::json::{JsonProblem, MAX_DEPTH};
 use mesh_core::mx::{DecodeError, DecodeProblem};
 
-use super::capture::Capture;
+use super::capture::{Capture, Header};
 use super::shape::{Members, kind};
-use crate::explain::{Fault, Place};
+use crate::explain::{Fault, Place, uri};
 
 pub(super) fn of_decode(
     capture: &Capture<'_>,
@@ -34,32 +34,52 @@ pub(super) fn of_decode(
             let fault = Fault::new("missing", what("missing".into()), place, REQUIRED);
             fault.hint(format!("add {field}"))
         }
-        DecodeProblem::Type { expected } => {
-            Fault::new("type", what(format!("not {expected}")), place, "each field has one type (protocol §8)")
-                .hint(format!("write {expected}"))
-        }
-        DecodeProblem::Empty => Fault::new("empty", what("empty".into()), place, "an id is a text that is not empty (protocol §8)")
-            .hint("write an id that no other message of the realm has"),
-        DecodeProblem::MsgType => {
-            Fault::new("message-type", what("not a type of message".into()), place, "msgType is Cmd, Evt, Result, Sub, Unsub or Nack, in these letters (protocol §8)")
-                .hint("write one of the six")
-        }
+        DecodeProblem::Type { expected } => Fault::new(
+            "type",
+            what(format!("not {expected}")),
+            place,
+            "each field has one type (protocol §8)",
+        )
+        .hint(format!("write {expected}")),
+        DecodeProblem::Empty => Fault::new(
+            "empty",
+            what("empty".into()),
+            place,
+            "an id is a text that is not empty (protocol §8)",
+        )
+        .hint("write an id that no other message of the realm has"),
+        DecodeProblem::MsgType => Fault::new(
+            "message-type",
+            what("not a type of message".into()),
+            place,
+            "msgType is Cmd, Evt, Result, Sub, Unsub or Nack, in these letters (protocol §8)",
+        )
+        .hint("write one of the six"),
         DecodeProblem::Realm(problem) => {
             let rule = "a realm is labels joined by dots, without / * > # %, white space or control characters (protocol §1)";
-            Fault::new("realm", what(problem.to_string()), place, rule).hint("write the realm's name as it is")
+            Fault::new("realm", what(problem.to_string()), place, rule)
+                .hint("write the realm's name as it is")
         }
         DecodeProblem::Path(problem) => {
             let rule = "a path is <mount…>/<component>.<accepts or emits>.<message> (protocol §8)";
-            Fault::new("path", what(problem.to_string()), place, rule)
-                .hint("mesh uri explain matrix://<realm>/<path> says what is near")
+            let mut fault = Fault::new("path", what(problem.to_string()), place, rule);
+            fault.instead = near_paths(capture, error.offset);
+            if fault.instead.is_empty() {
+                fault = fault.hint("write a path such as mail/box.accepts.send");
+            }
+            fault
         }
-        problem => Fault::new("other", what(problem.to_string()), place, "the form of envelopes (protocol §8)")
-            .hint("compare it with one that is good"),
+        problem => Fault::new(
+            "other",
+            what(problem.to_string()),
+            place,
+            "the form of envelopes (protocol §8)",
+        )
+        .hint("compare it with one that is good"),
     }
 }
 
-const REQUIRED: &str =
-    "MXENV/1 has msgType, to, from and msgId; a legacy request fromRealm, toPath and correlationId; a legacy reply ok and correlationId (protocol §8)";
+const REQUIRED: &str = "MXENV/1 has msgType, to, from and msgId; a legacy request fromRealm, toPath and correlationId; a legacy reply ok and correlationId (protocol §8)";
 
 /// What to mend in an object that is of no profile.
 fn nearest(members: &Members) -> String {
@@ -68,7 +88,9 @@ fn nearest(members: &Members) -> String {
     if has("msgType") || is("to") == "an object" {
         return match (is("msgType"), is("to")) {
             ("a string", "") => "add to, an object with realm and path".to_owned(),
-            ("a string", found) => format!("for an MXENV/1, to is an object with realm and path, and not {found}"),
+            ("a string", found) => {
+                format!("for an MXENV/1, to is an object with realm and path, and not {found}")
+            }
             ("", _) => "for an MXENV/1, add msgType, such as \"Cmd\"".to_owned(),
             (found, _) => format!("for an MXENV/1, msgType is a string, and not {found}"),
         };
@@ -86,7 +108,8 @@ fn nearest(members: &Members) -> String {
             found => format!("for a legacy reply, ok is true or false, and not {found}"),
         };
     }
-    "if it is an event, give its headers too: lines `name: value`, an empty line, then the body".to_owned()
+    "if it is an event, give its headers too: lines `name: value`, an empty line, then the body"
+        .to_owned()
 }
 
 fn json(
@@ -101,24 +124,39 @@ fn json(
         Fault::new(code, what(problem.to_string()), place.clone(), rule).hint(hint)
     };
     match problem {
-        JsonProblem::TooLarge { .. } => plain("too-large", "no gateway takes it: send less, or a reference to it"),
+        JsonProblem::TooLarge { .. } => {
+            plain("too-large", "no gateway takes it: send less, or a reference to it")
+        }
         JsonProblem::NotUtf8 => plain("utf8", "write it as UTF-8"),
         JsonProblem::ByteOrderMark => plain("byte-order-mark", "leave the first three bytes out"),
         JsonProblem::UnexpectedEnd => plain("end", "see whether the capture was cut off"),
-        JsonProblem::TrailingText => plain("trailing-text", "write one document a line, each on one line"),
+        JsonProblem::TrailingText => {
+            plain("trailing-text", "write one document a line, each on one line")
+        }
         JsonProblem::TooDeep => {
-            let rule = format!("at most {MAX_DEPTH} arrays and objects in each other (protocol §8)");
+            let rule =
+                format!("at most {MAX_DEPTH} arrays and objects in each other (protocol §8)");
             Fault::new("depth", what(problem.to_string()), place, rule).hint("nest less")
         }
-        JsonProblem::ControlCharacter => plain("control-character", r"escape it, such as \n or \u0000"),
-        JsonProblem::BadEscape => plain("escape", r#"escapes are \" \\ \/ \b \f \n \r \t and \u with four digits"#),
+        JsonProblem::ControlCharacter => {
+            plain("control-character", r"escape it, such as \n or \u0000")
+        }
+        JsonProblem::BadEscape => {
+            plain("escape", r#"escapes are \" \\ \/ \b \f \n \r \t and \u with four digits"#)
+        }
         JsonProblem::LoneSurrogate => {
-            let rule = r"an escape \ud800 to \udfff stands in a pair, high before low (protocol §8)";
+            let rule =
+                r"an escape \ud800 to \udfff stands in a pair, high before low (protocol §8)";
             Fault::new("surrogate", what(problem.to_string()), place, rule)
                 .hint("write the character itself, or both halves")
         }
-        JsonProblem::BadNumber => plain("number", "numbers have no leading zero or plus, and digits on both sides of the dot"),
-        JsonProblem::NotFinite => plain("not-finite", "JSON has no such number: write null, or leave the field out"),
+        JsonProblem::BadNumber => plain(
+            "number",
+            "numbers have no leading zero or plus, and digits on both sides of the dot",
+        ),
+        JsonProblem::NotFinite => {
+            plain("not-finite", "JSON has no such number: write null, or leave the field out")
+        }
         JsonProblem::DuplicateKey => {
             let rule = "no key comes twice in the envelope's own objects; two readers might each see another message (protocol §8)";
             let what = match key(capture, offset) {
@@ -130,8 +168,17 @@ fn json(
         }
         JsonProblem::TooManyFields => plain("too-many-fields", "put what is yours into the body"),
         JsonProblem::NotAnObject => plain("object", "an envelope is an object"),
-        _ => plain("syntax", "keys and texts are in double quotes, and values are parted by commas"),
+        _ => {
+            plain("syntax", "keys and texts are in double quotes, and values are parted by commas")
+        }
     }
+}
+
+/// Paths that are good and near to the string at `offset` of the body.
+fn near_paths(capture: &Capture<'_>, offset: usize) -> Vec<String> {
+    let rest = capture.body.get(offset..).unwrap_or_default();
+    let path = serde_json::Deserializer::from_slice(rest).into_iter::<String>().next();
+    path.and_then(Result::ok).map_or_else(Vec::new, |path| uri::near_paths(&path))
 }
 
 /// The key at `offset` of the body, as it is written; nothing, where a value is.
@@ -157,7 +204,7 @@ pub(super) fn of_event(capture: &Capture<'_>, error: &EventError) -> Fault {
     let place = match (&error.problem, header) {
         (EventProblem::Json(error), _) => capture.place(error.offset),
         (EventProblem::NotText { offset }, _) => capture.place(*offset),
-        (_, None) => capture.place(0),
+        (_, None) => capture.headers.first().map_or_else(|| capture.place(0), Header::start),
         (problem, Some(header)) => header.place(offset_of(problem)),
     };
     let (code, rule, hint) = event_words(&error.problem);
@@ -196,18 +243,26 @@ fn event_words(problem: &EventProblem) -> (&'static str, &'static str, &'static 
         EventProblem::LineBreak { .. } => {
             ("line-break", "no header holds CR, LF or NUL (protocol §3)", "encode it, such as %0A")
         }
-        EventProblem::HeaderName { .. } => {
-            ("header-name", "a header's name is visible ASCII without a colon (protocol §3)", "name it otherwise")
-        }
-        EventProblem::Id(_) => {
-            ("id", "an id is 1 to 128 printable bytes (protocol §3)", "write a UUIDv7, as emitters do")
-        }
-        EventProblem::Name(_) => {
-            ("name", "names of modules and nodes have small letters, digits and - (protocol §1)", "write the name as the manifest has it")
-        }
-        EventProblem::Time(_) => {
-            ("time", "a moment of RFC 3339 (protocol §3)", "write it such as 2026-03-01T12:00:00.250Z")
-        }
+        EventProblem::HeaderName { .. } => (
+            "header-name",
+            "a header's name is visible ASCII without a colon (protocol §3)",
+            "name it otherwise",
+        ),
+        EventProblem::Id(_) => (
+            "id",
+            "an id is 1 to 128 printable bytes (protocol §3)",
+            "write a UUIDv7, as emitters do",
+        ),
+        EventProblem::Name(_) => (
+            "name",
+            "names of modules and nodes have small letters, digits and - (protocol §1)",
+            "write the name as the manifest has it",
+        ),
+        EventProblem::Time(_) => (
+            "time",
+            "a moment of RFC 3339 (protocol §3)",
+            "write it such as 2026-03-01T12:00:00.250Z",
+        ),
         EventProblem::ContentType => (
             "content-type",
             "application/json, or application/vnd.mesh.event+json in structured mode (protocol §3)",

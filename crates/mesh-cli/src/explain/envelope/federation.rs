@@ -39,6 +39,8 @@ pub(crate) struct Answering {
     correlation_id: String,
     /// The topic of the mailbox, of the kind that the request came in by.
     mailbox: String,
+    /// Whether the capture doesn't tell that kind, so that the one of the profile is taken.
+    assumed: bool,
 }
 
 impl Expiry {
@@ -60,17 +62,24 @@ impl Expiry {
             false => format!("{}, {span} after {}", self.expires, self.at),
         }
     }
-
 }
 
 impl Answering {
-    pub(super) fn rows(&self) -> [(&'static str, String, &'static str); 4] {
+    pub(super) fn rows(&self) -> [(&'static str, String, &'static str); 5] {
         let path = self.path.clone().unwrap_or_else(|| "none".to_owned());
         [
             ("realm", self.realm.clone(), ""),
             ("path", path, ""),
-            ("mailbox", self.mailbox.clone(), "of the kind that the request came in by"),
-            ("correlation id", self.correlation_id.clone(), self.profile),
+            (
+                "mailbox",
+                self.mailbox.clone(),
+                match self.assumed {
+                    true => "if it came in by the mailbox of its profile; the capture doesn't tell",
+                    false => "of the kind that the request came in by",
+                },
+            ),
+            ("correlation id", self.correlation_id.clone(), ""),
+            ("profile", self.profile.to_owned(), "that of the request"),
         ]
     }
 }
@@ -152,7 +161,7 @@ fn said_by(
     explained.replay = envelope
         .replay_key()
         .map(|key| Replay { from: key.realm.to_owned(), id: key.id.to_owned() });
-    let guessed = mailbox.is_none();
+    let assumed = mailbox.is_none();
     let mailbox = mailbox.unwrap_or(match profile {
         Profile::Legacy => MailboxKind::Legacy,
         Profile::MxEnv1 => MailboxKind::Mx(Shard::default()),
@@ -167,14 +176,12 @@ fn said_by(
                 profile: route.profile().name(),
                 correlation_id: route.correlation_id().to_owned(),
                 mailbox: mailbox.subject(route.realm()).as_str().to_owned(),
+                assumed,
             });
-            if guessed {
-                let note = "by which mailbox it came in the capture doesn't tell; that of its profile is assumed";
-                explained.notes.push(note.to_owned());
-            }
         }
         None if envelope.kind.is_answered() => explained.notes.push(
-            "it is a request that nobody can answer: it has no replyTo, and no from.path".to_owned(),
+            "it is a request that nobody can answer: it has no replyTo, and no from.path"
+                .to_owned(),
         ),
         None => {}
     }
@@ -199,7 +206,7 @@ fn own_realm(decoded: &Decoded<'_>) -> Option<RealmName> {
 }
 
 const CLAIM: &str = "who says that they sent it; a claim, unless something proves it";
-const SENT: &str = "when it was sent, ms since 1970, by the sender's clock";
+const SENT: &str = "when it was sent, by the sender's clock";
 const MSG_ID: &str = "its own id; with the sender's realm it is the replay key";
 const CORRELATION: &str = "ties an answer to its request";
 const PRINCIPAL: &str = "for whom it is sent";
@@ -226,7 +233,7 @@ fn mxenv<'e>(fields: &mut Fields, envelope: &'e Envelope<'_>) -> &'e UnknownFiel
     fields.text("msgId", envelope.msg_id.as_deref(), MSG_ID);
     fields.text("correlationId", envelope.correlation_id.as_deref(), CORRELATION);
     fields.number("ttl", envelope.ttl, "how many routers may still pass it on: hops, no time");
-    fields.number("timestamp", envelope.timestamp, SENT);
+    fields.moment("timestamp", envelope.timestamp, SENT);
     fields.text("traceId", envelope.trace_id.as_deref(), "ties it to a trace");
     fields.raw("principal", envelope.principal.as_ref(), PRINCIPAL);
     fields.push("auth", envelope.auth.as_ref().map(Shown::hidden), "a proof of the sender");
@@ -250,11 +257,15 @@ fn legacy_request<'e>(
     fields.text("replyToPath", request.reply_to_path.as_ref(), meaning);
     fields.text("correlationId", Some(&request.correlation_id), CORRELATION);
     fields.text("msgId", request.msg_id.as_deref(), MSG_ID);
-    fields.number("timestamp", request.timestamp, SENT);
+    fields.moment("timestamp", request.timestamp, SENT);
     let meaning = "how long after timestamp it is worth handling, ms: a time, no hops";
     fields.number("ttlMs", request.ttl_ms, meaning);
     fields.raw("principal", request.principal.as_ref(), PRINCIPAL);
-    fields.raw("body", request.body.as_ref(), "what is asked or told; read from params or payload too");
+    fields.raw(
+        "body",
+        request.body.as_ref(),
+        "what is asked or told; read from params or payload too",
+    );
     &request.unknown
 }
 
@@ -263,7 +274,7 @@ fn legacy_reply<'e>(fields: &mut Fields, reply: &'e LegacyReply<'_>) -> &'e Unkn
     fields.push("ok", Shown::Truth(reply.ok), "whether the request was done");
     let meaning = "who says that they answer; a claim, and often left out";
     fields.text("fromRealm", reply.from_realm.as_ref(), meaning);
-    fields.number("timestamp", reply.timestamp, SENT);
+    fields.moment("timestamp", reply.timestamp, SENT);
     fields.raw("body", reply.body.as_ref(), "the answer; read from result too");
     fault(fields, reply.error.as_ref());
     &reply.unknown

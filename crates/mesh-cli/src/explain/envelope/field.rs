@@ -1,8 +1,11 @@
 //! A field of a message: its name, what it says, and what that means.
 
+use std::borrow::Cow;
+
 use mesh_core::json::{JsonKind, RawJson};
 use serde::Serialize;
 
+use super::moment;
 use crate::explain::cut;
 
 /// A field that a message has.
@@ -11,7 +14,7 @@ pub(super) struct Field {
     /// As it is on the wire; of a part of an object `to.realm`.
     pub(super) name: &'static str,
     pub(super) value: Shown,
-    pub(super) meaning: &'static str,
+    pub(super) meaning: Cow<'static, str>,
 }
 
 /// What a field says.
@@ -89,7 +92,18 @@ impl Fields {
         meaning: &'static str,
     ) {
         if let Some(value) = value.into() {
-            self.0.push(Field { name, value, meaning });
+            self.0.push(Field { name, value, meaning: Cow::Borrowed(meaning) });
+        }
+    }
+
+    /// Milliseconds since 1970, and the moment that they are.
+    pub(super) fn moment(&mut self, name: &'static str, millis: Option<u64>, meaning: &str) {
+        if let Some(millis) = millis {
+            let meaning = match moment(millis) {
+                Some(moment) => format!("{moment}: {meaning}"),
+                None => format!("after the year 9999: {meaning}"),
+            };
+            self.0.push(Field { name, value: Shown::Number(millis), meaning: meaning.into() });
         }
     }
 

@@ -212,6 +212,12 @@ impl Judged {
         &self.steps
     }
 
+    /// Who refuses it, and why.
+    pub(super) fn refusal(&self) -> String {
+        let reason = self.reason.as_deref().unwrap_or_default();
+        format!("refused by {}: {reason}", self.guard.unwrap_or_default())
+    }
+
     pub(super) fn words(&self) -> String {
         let Self { realm, at, .. } = self;
         let reason = self.reason.as_deref().unwrap_or_default();
@@ -221,9 +227,9 @@ impl Judged {
             (Ended::Nack, Some(code)) => format!(
                 "arriving at {at}, it is refused by {guard} ({reason}), and the sender gets {code}"
             ),
-            _ => format!(
-                "arriving at {at}, it is dropped by {guard} ({reason}), and nobody is told"
-            ),
+            _ => {
+                format!("arriving at {at}, it is dropped by {guard} ({reason}), and nobody is told")
+            }
         }
     }
 }

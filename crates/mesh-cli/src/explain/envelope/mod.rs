@@ -125,6 +125,9 @@ pub(crate) struct Explained {
     principal_key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guards: Option<Judged>,
+    /// Of an event that says it is another module's than its subject's: both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unverifiable: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<Fault>,
     notes: Vec<String>,
@@ -185,6 +188,7 @@ impl Explained {
             replay: None,
             principal_key: None,
             guards: None,
+            unverifiable: None,
             fault: None,
             notes: Vec::new(),
         }

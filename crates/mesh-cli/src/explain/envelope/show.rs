@@ -19,21 +19,38 @@ impl fmt::Display for Explained {
 }
 
 impl Explained {
+    /// What is not good about one that can be read.
+    fn refused_because(&self) -> String {
+        match (&self.guards, &self.unverifiable) {
+            (_, Some(why)) => format!("{why}: it goes to the dead letters, and no handler sees it"),
+            (Some(judged), None) => judged.refusal(),
+            (None, None) => "refused".to_owned(),
+        }
+    }
+
     fn show(&self, page: &mut Page) {
         let kind = self.kind.words();
         match &self.fault {
             Some(fault) => {
-                page.bad(&format!("{}, line {} column {}", fault.what, fault.place.line, fault.place.column));
+                page.bad(&format!(
+                    "{}, line {} column {}",
+                    fault.what, fault.place.line, fault.place.column
+                ));
                 fault.show(page);
                 page.label("why", &self.why);
             }
             None if self.good => page.good(&format!("{kind}: {}", self.why)),
-            None => page.bad(&format!("{kind}: {}", self.why)),
+            None => {
+                page.bad(&format!("{kind}, and {}", self.refused_because()));
+                page.label("why", &self.why);
+            }
         }
         if !self.fields.is_empty() {
             page.section("What it says");
             let fields = self.fields.iter();
-            page.rows(fields.map(|field| Row::new(field.name, &field.value).meaning(field.meaning)));
+            page.rows(
+                fields.map(|field| Row::new(field.name, &field.value).meaning(&field.meaning)),
+            );
         }
         if !self.unknown.is_empty() {
             let names = self.unknown.join(", ");
@@ -75,7 +92,11 @@ impl Explained {
         }
         if let Some(answer) = &self.answer {
             page.section("Where its answer goes");
-            page.rows(answer.rows().map(|(label, value, meaning)| Row::new(label, value).meaning(meaning)));
+            page.rows(
+                answer
+                    .rows()
+                    .map(|(label, value, meaning)| Row::new(label, value).meaning(meaning)),
+            );
         }
     }
 }

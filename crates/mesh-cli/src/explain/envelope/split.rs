@@ -97,11 +97,8 @@ fn messages(bytes: &[u8], part: Part) -> Vec<Capture<'_>> {
     if is_json(whole.of(bytes)) {
         return vec![document(bytes, whole)];
     }
-    let filled: Vec<Part> = lines
-        .iter()
-        .filter(|line| !line.is_blank(bytes))
-        .map(|line| line.trimmed(bytes))
-        .collect();
+    let filled: Vec<Part> =
+        lines.iter().filter(|line| !line.is_blank(bytes)).map(|line| line.trimmed(bytes)).collect();
     let first_is_json = filled.first().is_some_and(|line| is_json(line.of(bytes)));
     let all_begin = || filled.iter().all(|line| line.of(bytes).starts_with(b"{"));
     if filled.len() > 1 && (first_is_json || all_begin()) {
@@ -188,8 +185,7 @@ fn printed<'a>(bytes: &'a [u8], lines: &[Part]) -> Capture<'a> {
 fn with_headers<'a>(bytes: &'a [u8], lines: &[Part], mut capture: Capture<'a>) -> Capture<'a> {
     let named: Vec<Header> = lines.iter().map_while(|line| header_at(bytes, *line)).collect();
     let rest = lines.get(named.len()..).unwrap_or_default();
-    let skipped =
-        usize::from(!named.is_empty() && rest.first().is_some_and(|l| l.is_blank(bytes)));
+    let skipped = usize::from(!named.is_empty() && rest.first().is_some_and(|l| l.is_blank(bytes)));
     for header in named {
         if header.is("subject") {
             capture.subject = Some(header.value);
@@ -243,8 +239,14 @@ mod tests {
         let whole = |text: &str| vec![(1, text.to_owned())];
         assert_eq!(bodies(" \n\n"), []);
         assert_eq!(bodies("{\n  \"a\": 1\n}\n"), whole("{\n  \"a\": 1\n}"));
-        assert_eq!(bodies("{\"a\":1}\n\n{\"b\":2}\n"), [(1, "{\"a\":1}".into()), (3, "{\"b\":2}".into())]);
-        assert_eq!(bodies("{\"a\":1}\nnonsense"), [(1, "{\"a\":1}".into()), (2, "nonsense".into())]);
+        assert_eq!(
+            bodies("{\"a\":1}\n\n{\"b\":2}\n"),
+            [(1, "{\"a\":1}".into()), (3, "{\"b\":2}".into())]
+        );
+        assert_eq!(
+            bodies("{\"a\":1}\nnonsense"),
+            [(1, "{\"a\":1}".into()), (2, "nonsense".into())]
+        );
         assert_eq!(bodies("{\"a\":\n{\"b\":2}"), [(1, "{\"a\":".into()), (2, "{\"b\":2}".into())]);
         assert_eq!(bodies("{\"a\":{}\n \"b\":2}"), whole("{\"a\":{}\n \"b\":2}"));
     }
@@ -279,7 +281,7 @@ mod tests {
                 (1, 6, "mesh.events.mail.sent", 2, &b"{\"to\":\"bob\"}"[..]),
                 (2, 9, "mesh.tools.mail.send", 0, b"{}"),
                 (3, 12, "a.b", 0, b"x"),
-                (4, 14, "empty", 0, b""),
+                (4, 15, "empty", 0, b""),
             ]
         );
         assert_eq!(captures[1].reply.as_deref(), Some("_INBOX.a.b"));
@@ -287,7 +289,8 @@ mod tests {
 
     #[test]
     fn what_nats_sub_dumps_is_read_with_its_bytes() {
-        let one = r#"{"Subject":"a.b","Reply":"","Header":{"X-A":["1","2"]},"Data":"eyI=","Sub":null}"#;
+        let one =
+            r#"{"Subject":"a.b","Reply":"","Header":{"X-A":["1","2"]},"Data":"eyI=","Sub":null}"#;
         let text = format!("{one}\0{{\"Subject\":\"c\",\"Data\":null}}\0");
         let captures = split(text.as_bytes());
         assert_eq!(captures.len(), 2);

@@ -34,7 +34,8 @@ pub(super) fn explain(subject: &Subject, mesh: Option<&Mesh>) -> Result<Reading,
         let meaning = "the server's own account for whoever runs it; nobody of the mesh is in it";
         (Reading::new("system", meaning), Named::default())
     } else if Inbox::is_brokers(subject) {
-        let meaning = "an address that a server makes, to carry an answer between accounts or servers";
+        let meaning =
+            "an address that a server makes, to carry an answer between accounts or servers";
         let note = "nobody may send one as a reply address, and nobody is given one to publish to";
         (Reading::new("brokers-own", meaning).note(note), Named::default())
     } else {
@@ -55,14 +56,22 @@ fn inbox(subject: &Subject) -> Result<(Reading, Named), Box<Fault>> {
             if let Responder::Module(module) = responder {
                 named.modules.push(module.clone());
             }
-            ("reply", format!("where {owner} waits for one answer of {}", responder.as_str()), Some(responder.as_str()))
+            (
+                "reply",
+                format!("where {owner} waits for one answer of {}", responder.as_str()),
+                Some(responder.as_str()),
+            )
         }
-        InboxPurpose::Confirmation { .. } => {
-            ("confirmation", format!("where the broker tells {owner} that it has an append, or answers its API"), None)
-        }
+        InboxPurpose::Confirmation { .. } => (
+            "confirmation",
+            format!("where the broker tells {owner} that it has an append, or answers its API"),
+            None,
+        ),
         InboxPurpose::Echo { .. } => (
             "echo",
-            format!("where {owner} sends something to itself, to learn that all before it was handled"),
+            format!(
+                "where {owner} sends something to itself, to learn that all before it was handled"
+            ),
             None,
         ),
         InboxPurpose::EnrolmentAnswer => {
@@ -100,7 +109,8 @@ fn inbox(subject: &Subject) -> Result<(Reading, Named), Box<Fault>> {
 }
 
 fn not_an_inbox(text: &str) -> Box<Fault> {
-    let mut fault = near::departs(text, "_INBOX.<principal>.<node or name>.<responder>.<32 hex digits>");
+    let mut fault =
+        near::departs(text, "_INBOX.<principal>.<node or name>.<responder>.<32 hex digits>");
     if text.split('.').count() == 2 {
         fault.hints.push(
             "it looks like the inbox that a client library makes by itself: on the mesh its prefix is set to _INBOX.<principal>.<node or name>".to_owned(),
@@ -225,14 +235,17 @@ fn notice(subject: &Subject) -> Result<(Reading, Named), Box<Fault>> {
     let Ok(Advisory { kind, consumer: reference }) = Advisory::parse(subject) else {
         let mut fault = near::departs(subject.as_str(), shape);
         let kinds = AdvisoryKind::ALL.map(AdvisoryKind::as_str).join(" and ");
-        fault.hints.push(format!("the mesh keeps those of the kinds {kinds} about consumers of EVENTS"));
+        fault
+            .hints
+            .push(format!("the mesh keeps those of the kinds {kinds} about consumers of EVENTS"));
         return Err(fault);
     };
     let why = match kind {
         AdvisoryKind::MaxDeliveries => "it was tried as often as it may be",
         _ => "its reader gave it up",
     };
-    let meaning = format!("a notice that a delivery to consumer {} is given up: {why}", reference.consumer);
+    let meaning =
+        format!("a notice that a delivery to consumer {} is given up: {why}", reference.consumer);
     let reading = of_consumer(Reading::new("notice", meaning), &reference)
         .part("notice", kind.as_str())
         .note("it carries no body of the event: the controller reads that by its sequence, and keeps a dead letter");
@@ -270,7 +283,8 @@ fn api(text: &str) -> Reading {
     let call = text.strip_prefix("$JS.API.").unwrap_or_default();
     let known = CALLS.iter().find_map(|(name, does)| {
         let rest = call.strip_prefix(name)?;
-        (rest.is_empty() || rest.starts_with('.')).then(|| (*name, *does, rest.trim_start_matches('.')))
+        (rest.is_empty() || rest.starts_with('.'))
+            .then(|| (*name, *does, rest.trim_start_matches('.')))
     });
     let reading = match known {
         Some((name, does, rest)) => {

@@ -8,6 +8,7 @@ use mesh_core::topology::AmqpRoute;
 use super::near;
 use super::reading::Reading;
 use super::subject::amqp;
+use super::who;
 use crate::explain::{Fault, Place};
 
 pub(super) fn explain(subject: &Subject) -> Result<Reading, Box<Fault>> {
@@ -17,7 +18,9 @@ pub(super) fn explain(subject: &Subject) -> Result<Reading, Box<Fault>> {
         Topic::Mailbox(kind, realm) => mailbox(*kind, realm),
         Topic::Internal(realm, path) => {
             let (kind, meaning) = match path.plane() {
-                Plane::Accepts => ("component-command", "where a component of a realm takes a command"),
+                Plane::Accepts => {
+                    ("component-command", "where a component of a realm takes a command")
+                }
                 Plane::Emits => ("component-event", "where a component of a realm says an event"),
             };
             let mounts: Vec<&str> = path.mounts().collect();
@@ -36,15 +39,19 @@ pub(super) fn explain(subject: &Subject) -> Result<Reading, Box<Fault>> {
                 .part("random", id)
                 .note("the gateway listens there before it asks, and the first answer wins")
         }
-        Topic::RouteInbox(realm, shard) => {
-            Reading::new("route-inbox", "where a router takes envelopes to pass on")
-                .part("realm", realm)
-                .part("shard", shard)
-                .note("its payload is an MXENV/1, whose ttl counts the routers that it may still pass")
-        }
+        Topic::RouteInbox(realm, shard) => Reading::new(
+            "route-inbox",
+            "where a router takes envelopes to pass on",
+        )
+        .part("realm", realm)
+        .part("shard", shard)
+        .note("its payload is an MXENV/1, whose ttl counts the routers that it may still pass"),
         _ => Reading::new("topic", "a topic of the federation"),
     };
     reading.amqp = Some(amqp(AmqpRoute::of(subject)));
+    if let Topic::Mailbox(kind, realm) = &topic {
+        (reading.publish, reading.subscribe) = who::may_at_mailbox(subject, realm, *kind);
+    }
     Ok(reading)
 }
 
@@ -64,15 +71,12 @@ fn mailbox(kind: MailboxKind, realm: &RealmName) -> Reading {
     };
     let others = [MailboxKind::Mx(mesh_core::mx::Shard::default()), MailboxKind::Legacy];
     let others = others.into_iter().filter(|other| *other != kind);
-    let reading = others.fold(reading, |reading, other| {
-        reading.same("other mailboxes", other.subject(realm))
-    });
-    let reading = reading.note(format!(
-        "the gateway of {realm} alone listens there, on this subject and no pattern; a peer's gateway may publish there if it is listed as one"
-    ));
+    let reading = others
+        .fold(reading, |reading, other| reading.same("other mailboxes", other.subject(realm)));
     match kind {
-        MailboxKind::LegacyRaw => reading
-            .note("a gateway listens there only where legacy_raw_mailbox is on"),
+        MailboxKind::LegacyRaw => {
+            reading.note("a gateway listens there only where legacy_raw_mailbox is on")
+        }
         _ => reading,
     }
 }
@@ -96,7 +100,9 @@ fn refused(text: &str, error: &TopicError) -> Box<Fault> {
             "behind the realm stands <mount…>/<component>.<accepts or emits>.<message> (protocol §8)",
             "mesh uri explain matrix://<realm>/<path> says what is near",
         ),
-        TopicError::Shard => ("shard", "a shard is two digits, 0-9 and a-f (protocol §8)", "write 00"),
+        TopicError::Shard => {
+            ("shard", "a shard is two digits, 0-9 and a-f (protocol §8)", "write 00")
+        }
         TopicError::ReplyId => (
             "reply-id",
             "behind _reply. stand 32 digits, 0-9 and a-f (protocol §8)",

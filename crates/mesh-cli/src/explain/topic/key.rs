@@ -26,7 +26,10 @@ pub(super) fn explain(
     if exchange == AmqpExchange::Rpc {
         if let Some(caller) = AmqpQueue::caller_of_answers(text) {
             let meaning = format!("the answer to a call of {caller}");
-            return Ok(Reading { amqp: Some(as_sent(exchange, text)), ..Reading::new("reply", meaning).part("of", caller) });
+            return Ok(Reading {
+                amqp: Some(as_sent(exchange, text)),
+                ..Reading::new("reply", meaning).part("of", caller)
+            });
         }
     }
     if exchange == AmqpExchange::Live {
@@ -47,7 +50,10 @@ pub(super) fn guess(key: &Subject, mesh: Option<&Mesh>) -> Vec<Reading> {
     let mut found: Vec<Reading> = queue(key.as_str()).into_iter().collect();
     for exchange in [AmqpExchange::Rpc, AmqpExchange::Events] {
         // A tool's queue and its key are called alike.
-        if found.iter().all(|reading| reading.kind != "tool-queue" && reading.kind != "answers-queue") {
+        if found
+            .iter()
+            .all(|reading| reading.kind != "tool-queue" && reading.kind != "answers-queue")
+        {
             found.extend(explain(exchange, key, mesh));
         }
     }
@@ -144,13 +150,15 @@ fn live(subject: &Subject) -> Reading {
     let meaning = "a live message that is none of the mesh's own: on AMQP they all travel there";
     let reading = super::of_subject(subject, None).and_then(Result::ok);
     let reading = reading.unwrap_or_else(|| Reading::new("live", meaning));
-    Reading { amqp: Some(subject::amqp(AmqpRoute::of(subject))), ..reading }.same("subject on NATS", subject)
+    Reading { amqp: Some(subject::amqp(AmqpRoute::of(subject))), ..reading }
+        .same("subject on NATS", subject)
 }
 
 fn not_live(text: &str) -> Box<Fault> {
     let place = Place::of(text.as_bytes(), 0);
     let rule = "nothing of the mesh's own travels through mesh.live, where keys say whatever their senders like (protocol §7)";
-    let hint = "leave --exchange out to see where it travels; a message with this key there is refused";
+    let hint =
+        "leave --exchange out to see where it travels; a message with this key there is refused";
     Box::new(Fault::new("exchange", "a subject of the mesh's own", place, rule).hint(hint))
 }
 

@@ -69,7 +69,9 @@ fn of_event(module: &ModuleName, event: &EventName, mesh: &Mesh) -> Vec<Mention>
             found.push(mention(manifest, &assigned.nodes, verb, &field, text));
         };
         if manifest.name == *module {
-            for (index, _) in manifest.emits.iter().enumerate().filter(|(_, emitted)| *emitted == event) {
+            for (index, _) in
+                manifest.emits.iter().enumerate().filter(|(_, emitted)| *emitted == event)
+            {
                 add("emits", index, event.as_str());
             }
         }

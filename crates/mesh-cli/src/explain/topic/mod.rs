@@ -137,8 +137,13 @@ fn read(
     match of_subject(&subject, mesh) {
         Some(found) => found.map(|reading| vec![reading]),
         None => {
-            let keys = key::guess(&subject, mesh);
-            if keys.is_empty() { Err(near::unknown(text)) } else { Ok(keys) }
+            let mut keys = key::guess(&subject, mesh);
+            let Some(last) = keys.last_mut() else {
+                return Err(near::unknown(text));
+            };
+            let near = near::likely(text);
+            last.notes.extend(near.map(|near| format!("a subject on NATS that is near is {near}")));
+            Ok(keys)
         }
     }
 }
@@ -147,26 +152,33 @@ fn read(
 fn of_subject(subject: &Subject, mesh: Option<&Mesh>) -> Option<Result<Reading, Box<Fault>>> {
     let text = subject.as_str();
     let begins = |prefix: &str| text.starts_with(prefix);
-    Some(if begins("mesh.deliver.") || begins("$JS.") || begins("_INBOX.") || begins("$SYS.")
-        || Inbox::is_brokers(subject)
-    {
-        address::explain(subject, mesh)
-    } else if begins("mesh.") {
-        subject::explain(subject, mesh)
-    } else if begins("mx/") || begins("public.ingress.") {
-        federation::explain(subject)
-    } else {
-        return None;
-    })
+    Some(
+        if begins("mesh.deliver.")
+            || begins("$JS.")
+            || begins("_INBOX.")
+            || begins("$SYS.")
+            || Inbox::is_brokers(subject)
+        {
+            address::explain(subject, mesh)
+        } else if begins("mesh.") {
+            subject::explain(subject, mesh)
+        } else if begins("mx/") || begins("public.ingress.") {
+            federation::explain(subject)
+        } else {
+            return None;
+        },
+    )
 }
 
 /// A text that no broker takes.
 fn ill_formed(text: &str, problem: SubjectProblem) -> Box<Fault> {
     let place = Place::of(text.as_bytes(), problem.offset());
     let (code, rule, hint) = match problem {
-        SubjectProblem::EmptyToken { .. } => {
-            ("empty", "tokens parted by dots, none of them empty (protocol §1)", "write a token, or leave the dot out")
-        }
+        SubjectProblem::EmptyToken { .. } => (
+            "empty",
+            "tokens parted by dots, none of them empty (protocol §1)",
+            "write a token, or leave the dot out",
+        ),
         SubjectProblem::Character { .. } => (
             "character",
             "no white space and no control character, of any alphabet (protocol §1)",

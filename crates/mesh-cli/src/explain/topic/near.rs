@@ -36,9 +36,10 @@ pub(super) fn unknown(text: &str) -> Box<Fault> {
     let Some(Near { shape, .. }) = nearest(text) else {
         let place = Place::of(text.as_bytes(), 0);
         let fault = Fault::new("unknown", "like nothing of the mesh's", place, RULE);
-        return Box::new(fault.hint(
-            "if it is a routing key, name its exchange, such as `--exchange mesh.alive`",
-        ));
+        return Box::new(
+            fault
+                .hint("if it is a routing key, name its exchange, such as `--exchange mesh.alive`"),
+        );
     };
     departs(text, shape)
 }
@@ -71,6 +72,13 @@ pub(super) fn departs(text: &str, shape: &'static str) -> Box<Fault> {
     let mut fault = Fault::new("shape", what, place, RULE).hint(format!("nearest is {shape}"));
     fault.instead = mended(text, &wanted).into_iter().collect();
     Box::new(fault)
+}
+
+/// A subject of the mesh's that is very near to a text that could be something else.
+pub(super) fn likely(text: &str) -> Option<String> {
+    let Near { shape, score } = nearest(text)?;
+    let wanted: Vec<&str> = shape.split(PARTS).collect();
+    mended(text, &wanted).filter(|_| score > 0.8)
 }
 
 /// The shape that a text is most like, if it is like any.

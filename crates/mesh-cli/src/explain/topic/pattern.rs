@@ -70,7 +70,9 @@ fn binding(text: &Filter, exchange: Option<AmqpExchange>) -> Option<Reading> {
     let pattern = BindingPattern::new(text.as_str()).ok()?;
     let meaning = match exchange {
         Some(exchange) => format!("a binding pattern, of a queue to {exchange}"),
-        None => "a binding pattern of AMQP: * is one word, # any number of them, none too".to_owned(),
+        None => {
+            "a binding pattern of AMQP: * is one word, # any number of them, none too".to_owned()
+        }
     };
     let reading = Reading::new("binding-pattern", meaning).part("pattern", &pattern);
     Some(match pattern.to_filters() {
@@ -86,16 +88,16 @@ fn filter(text: &Filter, mesh: Option<&Mesh>) -> Reading {
     let mut reading = Reading::new("filter", meaning).part("filter", text);
     reading.covers = covers(text);
     let streams = Topology::new();
-    let kept = streams.streams().iter().filter(|stream| {
-        stream.subjects.iter().any(|subjects| subjects.overlaps(text))
-    });
-    for stream in kept {
-        reading = reading.same("streams that keep some of it", stream.name);
-    }
+    let kept = streams
+        .streams()
+        .iter()
+        .filter(|stream| stream.subjects.iter().any(|subjects| subjects.overlaps(text)));
+    reading.streams = kept.map(|stream| stream.name.as_str()).collect();
     if let Some(Ok(topology)) = mesh.map(Mesh::topology) {
-        let reads = topology.consumers().iter().filter(|consumer| {
-            consumer.filters.iter().any(|filter| filter.overlaps(text))
-        });
+        let reads = topology
+            .consumers()
+            .iter()
+            .filter(|consumer| consumer.filters.iter().any(|filter| filter.overlaps(text)));
         reading.consumers = reads.map(|spec| consumer(&spec.reference)).collect();
     }
     reading.subscribe = who::may_listen(text, mesh);
@@ -115,7 +117,8 @@ fn untranslatable(reading: Reading, refused: &Untranslatable) -> Reading {
         nearest: refused.nearest.clone(),
         counter_example: refused.counter_example.as_str().to_owned(),
     };
-    Reading { untranslatable: Some(refused), ..reading }.note(format!("no exact translation: {words}"))
+    Reading { untranslatable: Some(refused), ..reading }
+        .note(format!("no exact translation: {words}"))
 }
 
 /// The mesh's own subjects among those that it stands for.

@@ -21,9 +21,12 @@ pub(crate) struct Reading {
     /// Subjects, filters and keys that mean the same, by what they are: `subject`, `filter`, …
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) same: BTreeMap<&'static str, Vec<String>>,
-    /// What keeps it; absent, where nothing does.
+    /// What keeps it, or what the consumer reads; absent, where nothing is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream: Option<Stream>,
+    /// What keeps some of it, of a pattern.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) streams: Vec<&'static str>,
     /// Who reads it from the stream.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) consumers: Vec<Consumer>,
@@ -145,7 +148,10 @@ impl Reading {
         if !self.same.is_empty() {
             page.section("The same elsewhere");
             let texts = self.same.iter().flat_map(|(what, texts)| {
-                texts.iter().enumerate().map(|(index, text)| (if index == 0 { *what } else { "" }, text))
+                texts
+                    .iter()
+                    .enumerate()
+                    .map(|(index, text)| (if index == 0 { *what } else { "" }, text))
             });
             page.rows(texts.map(|(what, text)| Row::new(what, text)));
         }
@@ -155,7 +161,7 @@ impl Reading {
         if let Some(Amqp { exchange, key, mandatory, persistent }) = &self.amqp {
             page.section("On AMQP");
             let exchange = if exchange.is_empty() { "the default one" } else { exchange };
-            let unroutable = if *mandatory { "an error" } else { "nothing to worry about" };
+            let unroutable = if *mandatory { "is an error" } else { "is no error" };
             page.rows([
                 Row::new("exchange", exchange),
                 Row::new("key", key),
@@ -178,8 +184,12 @@ impl Reading {
 
     fn show_kept(&self, page: &mut Page) {
         if let Some(stream) = &self.stream {
-            page.section("Kept");
-            page.rows([Row::new("stream", stream.name).meaning(stream.words)]);
+            page.section("Stream");
+            page.rows([Row::new(stream.name, stream.words)]);
+        }
+        if !self.streams.is_empty() {
+            page.section("Streams that keep some of it");
+            page.item(&self.streams.join(", "));
         }
         for Consumer { name, delivered, queues, tries, unsettled } in &self.consumers {
             let tries = match tries {

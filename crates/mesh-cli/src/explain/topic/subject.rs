@@ -1,7 +1,8 @@
 //! The mesh's own subjects: `mesh.…`.
 
-use mesh_core::manifest::Mesh;
-use mesh_core::name::{ConsumerName, NodeName};
+use mesh_core::manifest::{Mesh, ModuleManifest};
+use mesh_core::name::{ConsumerName, NodeName, ToolName};
+use mesh_core::provision::is_reserved_tool;
 use mesh_core::subject::Subject;
 use mesh_core::topology::{
     AmqpRoute, ConsumerRef, ConsumerRules, DeliverySubject, MeshSubject, MeshSubjectError,
@@ -28,7 +29,9 @@ pub(super) fn refused(text: &str, error: &MeshSubjectError) -> Box<Fault> {
     };
     let place = Place::of(text.as_bytes(), error.offset().unwrap_or_default());
     let rule = match name.kind {
-        "node name" | "module name" => "small letters, digits and -, not first, at most 63, and none of the reserved names (protocol §1)",
+        "node name" | "module name" => {
+            "small letters, digits and -, not first, at most 63, and none of the reserved names (protocol §1)"
+        }
         "consumer name" => "<node>_<module>, or the one consumer's own name (protocol §2)",
         _ => "letters, digits, _ and -, not first, at most 63 a token (protocol §1)",
     };
@@ -46,17 +49,60 @@ pub(super) fn of(parsed: &MeshSubject, text: &Subject, mesh: Option<&Mesh>) -> R
     (reading.publish, reading.subscribe) = (publish, subscribe);
     reading.amqp = Some(amqp(parsed.to_amqp()));
     reading.modules = mesh.map(|mesh| mention::of(parsed, mesh));
+    if let Some(note) = mesh.and_then(|mesh| absent(parsed, mesh)) {
+        reading = reading.note(note);
+    }
     notes(reading, parsed)
+}
+
+/// That the mesh's files have no such thing.
+fn absent(subject: &MeshSubject, mesh: &Mesh) -> Option<String> {
+    let module = match subject {
+        MeshSubject::Event { module, .. }
+        | MeshSubject::Replay { module, .. }
+        | MeshSubject::Tool { module, .. } => module,
+        MeshSubject::Report { node }
+        | MeshSubject::Alive { node }
+        | MeshSubject::Declare { node }
+        | MeshSubject::Ask { node, .. } => {
+            return (!mesh.nodes().contains(node)).then(|| format!("no node is called {node}"));
+        }
+        _ => return None,
+    };
+    let Some(found) = mesh.module(module) else {
+        return Some(format!("no module is called {module}"));
+    };
+    match subject {
+        MeshSubject::Event { event, .. } | MeshSubject::Replay { event, .. } => {
+            let emitted = found.manifest.emits.contains(event);
+            (!emitted)
+                .then(|| format!("{module} does not emit {event}: its manifest has no such event"))
+        }
+        MeshSubject::Tool { tool, .. } if !serves(&found.manifest, tool) => {
+            Some(format!("{module} does not serve {tool}: its manifest has no such tool"))
+        }
+        _ if found.nodes.is_empty() => Some(format!("{module} runs nowhere")),
+        _ => None,
+    }
+}
+
+fn serves(manifest: &ModuleManifest, tool: &ToolName) -> bool {
+    let provides = !manifest.provides.is_empty() && is_reserved_tool(tool.as_str());
+    provides || manifest.tool(tool).is_some()
 }
 
 /// What it is called for programs, and what it is for people.
 fn words(subject: &MeshSubject) -> (&'static str, &'static str) {
     match subject {
         MeshSubject::Report { .. } => ("report", "a node's report to the controller"),
-        MeshSubject::Enrol => ("enrolment", "a request to join, of whoever holds an enrolment token"),
+        MeshSubject::Enrol => {
+            ("enrolment", "a request to join, of whoever holds an enrolment token")
+        }
         MeshSubject::Built => ("build-outcome", "the outcome of a build, for the controller"),
         MeshSubject::Alive { .. } => ("heartbeat", "a node's heartbeat: live only, never kept"),
-        MeshSubject::Declare { .. } => ("declaration", "what a node is to be, signed by the controller"),
+        MeshSubject::Declare { .. } => {
+            ("declaration", "what a node is to be, signed by the controller")
+        }
         MeshSubject::BuildRequest => ("build-request", "work for a builder"),
         MeshSubject::Event { .. } => ("event", "an event: what a module says has happened"),
         MeshSubject::DeadLetter => ("dead-letter", "events that a consumer could not handle"),
@@ -71,9 +117,9 @@ fn words(subject: &MeshSubject) -> (&'static str, &'static str) {
 
 fn parts(reading: Reading, subject: &MeshSubject) -> Reading {
     match subject {
-        MeshSubject::Report { node } | MeshSubject::Alive { node } | MeshSubject::Declare { node } => {
-            reading.part("node", node)
-        }
+        MeshSubject::Report { node }
+        | MeshSubject::Alive { node }
+        | MeshSubject::Declare { node } => reading.part("node", node),
         MeshSubject::Event { module, event } => reading.part("module", module).part("event", event),
         MeshSubject::Replay { consumer, module, event } => reading
             .part("consumer", consumer)
@@ -190,7 +236,7 @@ fn notes(reading: Reading, subject: &MeshSubject) -> Reading {
         MeshSubject::Event { .. } => reading.note(
             "nobody subscribes to it: a consumer's deliveries arrive at a subject of its own, and a module has only those that its manifest consumes",
         ),
-        MeshSubject::Tool { tool, .. } if mesh_core::provision::is_reserved_tool(tool.as_str()) => {
+        MeshSubject::Tool { tool, .. } if is_reserved_tool(tool.as_str()) => {
             reading.note("it gives and takes provisions: a provider serves it, and the controller alone calls it")
         }
         MeshSubject::Ask { node, .. } => {

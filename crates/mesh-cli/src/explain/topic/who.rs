@@ -5,8 +5,9 @@ use std::fmt;
 
 use mesh_core::identity::Principal;
 use mesh_core::manifest::Mesh;
+use mesh_core::mx::MailboxKind;
 use mesh_core::name::{
-    EventName, ModuleName, NodeName, PersonName, TokenId, ToolName,
+    EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId, ToolName,
 };
 use mesh_core::permissions::{ModuleGrants, Permissions, PersonGrants, Rules};
 use mesh_core::subject::{Filter, Subject};
@@ -36,6 +37,26 @@ impl fmt::Display for Who {
         }
         Ok(())
     }
+}
+
+/// Who may publish to a realm's mailbox, and who listens there.
+pub(super) fn may_at_mailbox(
+    mailbox: &Subject,
+    realm: &RealmName,
+    kind: MailboxKind,
+) -> (Vec<Who>, Vec<Who>) {
+    let (Ok(name), Ok(elsewhere)) = (InstanceName::new("any"), RealmName::new("elsewhere")) else {
+        return (Vec::new(), Vec::new());
+    };
+    let own = Permissions::of_gateway(&name, realm, &[kind], &[]);
+    let peer = Permissions::of_gateway(&name, &elsewhere, &[], &[(realm.clone(), kind)]);
+    let who = |who: String, when: Option<String>| Who { who, when, group: None };
+    let listens = group(&own.subscribe, &Filter::from(mailbox.clone()), mailbox).is_some();
+    let listens = listens.then(|| who(format!("the gateway of {realm}"), None));
+    let writes = peer.publish.permits(mailbox).then(|| {
+        who("the gateway of another realm".to_owned(), Some(format!("{realm} is a peer of it")))
+    });
+    (writes.into_iter().collect(), listens.into_iter().collect())
 }
 
 /// The names in a subject, by which its owners are found.
@@ -114,32 +135,38 @@ pub(super) fn may_listen(filter: &Filter, mesh: Option<&Mesh>) -> Vec<Who> {
 /// Each once: whoever may on any node isn't told of one node, and whoever needs nothing for it
 /// isn't told what else would do.
 fn told<'c>(those: impl Iterator<Item = (&'c Candidate, Option<String>)>) -> Vec<Who> {
-    let mut told: Vec<(&Candidate, Who)> = Vec::new();
+    let mut told: Vec<Told<'_>> = Vec::new();
     for (candidate, group) in those {
-        let Candidate { who, kin, when, .. } = candidate;
-        let already = told.iter_mut().find(|(other, told)| {
-            other.kin == *kin && told.group == group && (told.when.is_none() || other.who == *who)
-        });
-        match already {
-            None => {
-                let same = |(other, told): &(&Candidate, Who)| {
-                    other.kin == *kin && told.group == group && other.when == *when
-                };
-                if !told.iter().any(same) {
-                    let who = Who { who: who.clone(), when: when.clone(), group };
-                    told.push((candidate, who));
-                }
-            }
-            Some((_, Who { when: Some(known), .. })) => {
-                if let Some(when) = when.as_ref().filter(|when| *when != known) {
-                    known.push_str(" or ");
-                    known.push_str(when);
-                }
-            }
-            Some(_) => {}
+        let when = candidate.when.as_deref();
+        let mut same = told
+            .iter_mut()
+            .filter(|told| told.candidate.kin == candidate.kin && told.group == group);
+        if same.any(|told| told.whens.is_empty() || when.is_some_and(|w| told.whens.contains(&w))) {
+            continue;
+        }
+        let mut same = told
+            .iter_mut()
+            .filter(|told| told.candidate.who == candidate.who && told.group == group);
+        match (same.next(), when) {
+            (Some(told), Some(when)) => told.whens.push(when),
+            _ => told.push(Told { candidate, whens: when.into_iter().collect(), group }),
         }
     }
-    told.into_iter().map(|(_, who)| who).collect()
+    told.into_iter().map(Told::who).collect()
+}
+
+struct Told<'c> {
+    candidate: &'c Candidate,
+    /// Each alone will do; none is needed, where there are none.
+    whens: Vec<&'c str>,
+    group: Option<String>,
+}
+
+impl Told<'_> {
+    fn who(self) -> Who {
+        let when = (!self.whens.is_empty()).then(|| self.whens.join(" or "));
+        Who { who: self.candidate.who.clone(), when, group: self.group }
+    }
 }
 
 /// In which group the subject may be subscribed to, if at all.
@@ -197,7 +224,8 @@ fn of_kinds(named: &Named) -> Vec<Candidate> {
     let any_module = unused(&named.modules, |name| ModuleName::new(name).ok());
     let modules = named.modules.iter().map(|module| (module, module.to_string()));
     for (module, called) in modules.chain(any_module.iter().map(|m| (m, "any".to_owned()))) {
-        let called = if called == "any" { "any module".to_owned() } else { format!("module {called}") };
+        let called =
+            if called == "any" { "any module".to_owned() } else { format!("module {called}") };
         for (when, grants) in grants(module, named) {
             for (node, on) in nodes() {
                 if let Ok(permissions) = Permissions::of_module(node, module, &grants) {
@@ -234,7 +262,12 @@ fn of_kinds(named: &Named) -> Vec<Candidate> {
             (Some("they are an administrator".to_owned()), PersonGrants::Administrator),
         ] {
             if let Ok(permissions) = Permissions::of_person(person, &grants) {
-                found.push(Candidate { kin: "a person".to_owned(), who: who.clone(), when, permissions });
+                found.push(Candidate {
+                    kin: "a person".to_owned(),
+                    who: who.clone(),
+                    when,
+                    permissions,
+                });
             }
         }
     }

@@ -3,6 +3,8 @@
 mod near;
 mod problem;
 
+pub(super) use near::near_paths;
+
 #[cfg(test)]
 mod tests;
 
@@ -209,9 +211,12 @@ impl Meaning {
         let mut rows = vec![Row::new("realm", &self.realm)];
         match self.mounts.as_slice() {
             [] => rows.push(Row::new("mounts", "none")),
-            mounts => rows.extend(mounts.iter().enumerate().map(|(index, mount)| {
-                Row::new(if index == 0 { "mounts" } else { "" }, mount)
-            })),
+            mounts => rows.extend(
+                mounts
+                    .iter()
+                    .enumerate()
+                    .map(|(index, mount)| Row::new(if index == 0 { "mounts" } else { "" }, mount)),
+            ),
         }
         rows.extend([
             Row::new("component", &self.component),

@@ -26,6 +26,17 @@ pub(super) fn instead(text: &str) -> Vec<String> {
     found
 }
 
+/// Paths that are near to a text that is none.
+pub(in crate::explain) fn near_paths(path: &str) -> Vec<String> {
+    // A path has no escapes, and a URI reads them.
+    if path.contains('%') {
+        return Vec::new();
+    }
+    let uris = instead(&format!("{SCHEME}r/{path}"));
+    let paths = uris.iter().filter_map(|uri| Some(MxUri::parse(uri).ok()?.path().to_string()));
+    paths.collect()
+}
+
 /// The text without that fault, in one way or two; nothing, where nobody can tell what is meant.
 fn mended(text: &str, UriError { problem, offset, .. }: UriError) -> Vec<String> {
     let (before, after) = (text.get(..offset), text.get(offset..));
