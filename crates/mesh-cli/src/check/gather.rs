@@ -1,5 +1,6 @@
 //! From paths to the files that are checked.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,6 @@ pub(super) struct File {
     pub(super) name: String,
     /// Where it is, by which a mesh file's manifests are found; nothing for stdin.
     pub(super) path: Option<PathBuf>,
-    /// The same without links: one file is checked once.
-    real: Option<PathBuf>,
     pub(super) kind: FileKind,
     /// Its text as far as it is one, and what is wrong with it else.
     pub(super) text: String,
@@ -34,6 +33,8 @@ pub(super) struct Files {
     pub(super) skipped: Vec<String>,
     /// What can't be read.
     pub(super) unread: Vec<Failure>,
+    /// The numbers of the files, by their paths without links: one is checked once.
+    known: HashMap<PathBuf, usize>,
 }
 
 impl Files {
@@ -56,16 +57,29 @@ impl Files {
         found
     }
 
-    /// The number of the file at `path`, which is read if it is not there yet.
-    pub(super) fn file(&mut self, path: &Path) -> io::Result<usize> {
-        let real = path.canonicalize()?;
-        let same = |file: &File| file.real.as_ref() == Some(&real);
-        if let Some(number) = self.files.iter().position(same) {
-            return Ok(number);
+    /// The number of the manifest at `path`, which is read if it is not there yet. Something else than a
+    /// file is not, since it may have no end.
+    pub(super) fn manifest(&mut self, path: &Path) -> io::Result<usize> {
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is not a file"));
         }
-        self.files.push(read(path, real)?);
-        self.skipped.retain(|name| *name != path.display().to_string());
-        Ok(self.files.len() - 1)
+        self.file(path)
+    }
+
+    fn file(&mut self, path: &Path) -> io::Result<usize> {
+        let real = real(path);
+        if let Some(number) = self.known.get(&real) {
+            return Ok(*number);
+        }
+        let file = read(path)?;
+        self.skipped.retain(|name| *name != file.name);
+        Ok(self.add(real, file))
+    }
+
+    fn add(&mut self, real: PathBuf, file: File) -> usize {
+        self.files.push(file);
+        self.known.insert(real, self.files.len() - 1);
+        self.files.len() - 1
     }
 
     /// What stdin gives. That is nothing, the second time.
@@ -75,7 +89,7 @@ impl Files {
             return;
         }
         match input::first(io::stdin().lock(), MAX_FILE_BYTES) {
-            Ok(bytes) => self.files.push(file(name, None, None, bytes)),
+            Ok(bytes) => self.files.push(file(name, None, bytes)),
             Err(error) => self.unread.push(input::unread(&name, &error)),
         }
     }
@@ -94,6 +108,8 @@ impl Files {
                 |entry: &fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
             for entry in entries.into_iter().filter(shown) {
                 let path = entry.path();
+                // `mesh check .` speaks of `mesh.toml`.
+                let path = path.strip_prefix(".").map(Path::to_owned).unwrap_or(path);
                 let is_toml = path.extension().is_some_and(|ending| ending == "toml");
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     left.push(path);
@@ -116,30 +132,36 @@ impl Files {
 
     /// A file that nobody named: one that is neither a mesh file nor a manifest is left alone.
     fn in_folder(&mut self, path: &Path) -> io::Result<()> {
-        let real = path.canonicalize()?;
-        if !path.is_file() || self.files.iter().any(|file| file.real.as_ref() == Some(&real)) {
+        let real = real(path);
+        if !fs::metadata(path)?.is_file() || self.known.contains_key(&real) {
             return Ok(());
         }
-        let file = read(path, real)?;
-        match FileKind::of(&file.text) {
-            None => self.skipped.push(file.name),
-            Some(_) => self.files.push(file),
+        let file = read(path)?;
+        if FileKind::of(&file.text).is_some() {
+            self.add(real, file);
+        } else {
+            self.skipped.push(file.name);
         }
         Ok(())
     }
 }
 
-fn read(path: &Path, real: PathBuf) -> io::Result<File> {
-    let bytes = input::upto(path, MAX_FILE_BYTES)?;
-    Ok(file(path.display().to_string(), Some(path), Some(real), bytes))
+/// The path without links, where there is one: a pipe between programs has none.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-fn file(name: String, path: Option<&Path>, real: Option<PathBuf>, bytes: Vec<u8>) -> File {
+fn read(path: &Path) -> io::Result<File> {
+    let bytes = input::upto(path, MAX_FILE_BYTES)?;
+    Ok(file(path.display().to_string(), Some(path), bytes))
+}
+
+fn file(name: String, path: Option<&Path>, bytes: Vec<u8>) -> File {
     // More than is read, where the file is longer.
     let length = path.and_then(|path| usize::try_from(fs::metadata(path).ok()?.len()).ok());
     let problem = Problem::of_bytes(&name, &bytes, bytes.len().max(length.unwrap_or_default()));
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let kind = FileKind::of(&text).unwrap_or(FileKind::Module);
-    File { name, path: path.map(Path::to_owned), real, kind, text, problem }
+    File { name, path: path.map(Path::to_owned), kind, text, problem }
 }

@@ -115,7 +115,7 @@ fn named(
     let mut found = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let path = folder.join(name);
-        let manifest = match files.file(&path) {
+        let manifest = match files.manifest(&path) {
             Ok(manifest) if files.files[manifest].kind == FileKind::Module => Ok(manifest),
             Ok(_) => Err("it is a mesh file".to_owned()),
             Err(error) => Err(error.to_string()),

@@ -25,6 +25,8 @@ pub(crate) struct Report<'f> {
     skipped: &'f [String],
     notes: Vec<&'static str>,
     #[serde(skip)]
+    denied: bool,
+    #[serde(skip)]
     texts: HashMap<&'f str, &'f str>,
 }
 
@@ -75,6 +77,7 @@ impl<'f> Report<'f> {
             unread: &files.unread,
             skipped: &files.skipped,
             notes: verdict.notes,
+            denied: deny_warnings,
             texts,
         }
     }
@@ -155,9 +158,16 @@ impl fmt::Display for Report<'_> {
         writeln!(
             f,
             "{style}{word}{style:#}: {} in {}{unread}",
-            [count(self.errors, "error"), count(self.warnings, "warning")].join(", "),
+            [count(self.errors, "error"), self.warned()].join(", "),
             count(self.files.len(), "file"),
         )
+    }
+}
+
+impl Report<'_> {
+    fn warned(&self) -> String {
+        let denied = if self.denied && self.warnings > 0 { " (denied)" } else { "" };
+        format!("{}{denied}", count(self.warnings, "warning"))
     }
 }
 

@@ -68,9 +68,7 @@ impl DemoError {
     /// What to do next.
     fn hint(&self) -> &'static str {
         match self {
-            Self::MeshFile { .. } => {
-                "name a mesh file with --mesh, or leave it out for the built-in example"
-            }
+            Self::MeshFile { why, .. } => why.hint(),
             Self::Files(_) => "`mesh check` with the mesh file shows each in its place",
             Self::NothingToBreak { .. } => {
                 "break another flow (`mesh demo --help` lists them), or give the mesh what this one needs"
@@ -117,4 +115,15 @@ pub(crate) enum Unread {
     NotUtf8 { offset: usize },
     #[error("more than {MAX_FILE_BYTES} bytes long")]
     TooLarge,
+}
+
+impl Unread {
+    /// What to do where it is the mesh file that can't be read.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Io(_) => "name a mesh file with --mesh, or leave it out for the built-in example",
+            Self::NotUtf8 { .. } => "save it as UTF-8",
+            Self::TooLarge => "name the mesh file itself with --mesh",
+        }
+    }
 }

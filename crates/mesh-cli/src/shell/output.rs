@@ -16,7 +16,7 @@ pub(crate) struct Output {
     /// Answer in JSON, one object a line; failures too, on stderr.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// When to colour.
+    /// When to colour; `auto` does on a terminal, unless the environment says otherwise.
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }
@@ -24,12 +24,9 @@ pub(crate) struct Output {
 /// When to colour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless the environment says otherwise.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use mesh_core::text::Printable;
 
 use super::style::HINT;
@@ -35,23 +35,39 @@ const AROUND: usize = 160;
 pub(crate) fn render(mark: &Mark<'_>) -> String {
     let level = if mark.is_error { Level::ERROR } else { Level::WARNING };
     let what = Printable(mark.what).to_string();
+    let mut group = Group::with_title(level.primary_title(what).id(mark.code));
     let origin = Origin::path(mark.file).line(mark.line).char_column(mark.column);
-    let mut group = level.primary_title(what).id(mark.code).element(origin);
-    if let Some((line, span)) = mark.text.map(|text| around(text, &mark.span)) {
+    if let Some(Part { line, span, is_whole }) = mark.text.map(|text| around(text, &mark.span)) {
         let label = Some(mark.label).filter(|label| !label.is_empty());
         let annotation = AnnotationKind::Primary.span(span).label(label);
-        group = group.element(Snippet::source(line).line_start(mark.line).annotation(annotation));
+        let snippet = Snippet::source(line).line_start(mark.line).annotation(annotation);
+        group = match is_whole {
+            // The snippet knows the place itself.
+            true => group.element(snippet.path(mark.file)),
+            false => group.element(origin).element(snippet),
+        };
+    } else {
+        group = group.element(origin);
     }
     let hint = Printable(mark.hint).to_string();
     let group = group.element(Level::HELP.with_name("hint").message(hint));
     Renderer::styled().help(HINT).render(&[group])
 }
 
-/// The line that the span begins in, and where it is in it.
-fn around(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
+/// What is shown of a line.
+struct Part {
+    line: String,
+    /// Where in it the place is.
+    span: Range<usize>,
+    /// Whether it has the line's beginning.
+    is_whole: bool,
+}
+
+/// The line that the span begins in, as much of it as is around the place.
+fn around(text: &str, span: &Range<usize>) -> Part {
     let start = text.floor_char_boundary(span.start);
     let before = &text[..start];
-    let first = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let first = before.rfind('\n').map_or_else(|| mark_of(before), |newline| newline + 1);
     let rest = &text[start..];
     let last = start + rest.find('\n').unwrap_or(rest.len());
     let last = if text[start..last].ends_with('\r') { last - 1 } else { last };
@@ -62,7 +78,12 @@ fn around(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
     let head = cut(from > first);
     let line = format!("{head}{}{}", &text[from..to], cut(to < last));
     let at = |offset: usize| head.len() + offset.min(to) - from;
-    (line, at(start)..at(end))
+    Part { line, span: at(start)..at(end), is_whole: from == first }
+}
+
+/// The bytes of a byte order mark, which has no place in its line.
+fn mark_of(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
 #[cfg(test)]

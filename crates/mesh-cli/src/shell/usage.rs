@@ -60,7 +60,7 @@ fn failure(kind: ErrorKind, text: &str) -> Failure {
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
     let more = match usage {
         Some(usage) => format!("usage: {usage}; `--help` says what each is"),
-        None => "`mesh --help` says what there is".to_owned(),
+        None => "`--help` behind the command says what there is".to_owned(),
     };
     let Some(first) = tips.next() else {
         return Failure::new(what.join(" "), more);

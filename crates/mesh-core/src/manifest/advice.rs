@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{PatternError, ProblemKind, ToolRefError};
+use super::{PatternError, ProblemKind, SchemaError, ToolRefError};
 use crate::name::{NameError, NameProblem};
 
 impl ProblemKind {
@@ -60,7 +60,14 @@ impl ProblemKind {
             Self::Syntax(_) => {
                 "TOML has lines like `name = \"mail\"` and `emits = [\"sent\", \"lost\"]`"
             }
-            Self::Schema(_) => "input and output are JSON Schemas, written as TOML",
+            Self::Schema(error) => match error {
+                SchemaError::Date => "put it in quotes",
+                SchemaError::NotFinite => "write a number with digits, or a text in quotes",
+                SchemaError::NotAnObject => "write that, or leave `type` out",
+                SchemaError::Properties => {
+                    "write it as `properties = { article = { type = \"string\" } }`"
+                }
+            },
             Self::Timeout(_) => "write it as `30s` or `1m 30s`",
             Self::Empty => "write something, or leave the key out if it may be",
             Self::Duplicate { .. } => "leave one of them out, or name it otherwise",
@@ -123,13 +130,11 @@ fn right_type(words: &str) -> &'static str {
 }
 
 fn did_you_mean(key: &str, known: &[String]) -> Cow<'static, str> {
-    let near = known.iter().map(|known| (distance(key, known), known)).min();
-    match near {
-        Some((distance, near)) if distance <= near.len().div_ceil(3) => {
-            format!("did you mean `{near}`?").into()
-        }
-        Some(_) => format!("leave it out; there may be {}", known.join(", ")).into(),
-        None => "leave it out".into(),
+    let near = known.iter().map(|known| (distance(key, known), known));
+    match near.filter(|(distance, known)| *distance <= known.len().div_ceil(3)).min() {
+        Some((_, near)) => format!("did you mean `{near}`?").into(),
+        None if known.is_empty() => "leave it out".into(),
+        None => format!("leave it out; there may be {}", known.join(", ")).into(),
     }
 }
 

@@ -64,7 +64,7 @@ pub enum ProblemKind {
     #[error("{} is not a duration from 1 ms to 1 h", quoted(.0))]
     Timeout(String),
     /// No text where some is wanted.
-    #[error("empty")]
+    #[error("it is empty")]
     Empty,
     /// The same as an earlier field.
     #[error("{} is given already by {earlier}", quoted(value))]

@@ -24,7 +24,7 @@ pub(super) fn kind_of(words: &str) -> ProblemKind {
 
 /// Changes the table so that a reader who found this at `span` gets further: an unknown key goes, and
 /// something empty stands for what is missing or of another type. Whether it could be done.
-pub(super) fn mend(table: &mut DeTable<'_>, kind: &ProblemKind, span: &Range<usize>) -> bool {
+pub(super) fn mend<'i>(table: &mut DeTable<'i>, kind: &ProblemKind, span: &Range<usize>) -> bool {
     match kind {
         ProblemKind::UnknownKey { .. } => remove_key(table, span.start),
         ProblemKind::MissingKey(key) => {
@@ -32,14 +32,19 @@ pub(super) fn mend(table: &mut DeTable<'_>, kind: &ProblemKind, span: &Range<usi
             let list = matches!(key.as_str(), "nodes" | "credential");
             let value =
                 if list { DeValue::Array(DeArray::new()) } else { DeValue::String("".into()) };
-            let within = match value_at(table, span) {
-                None => table,
-                Some(DeValue::Table(within)) => within,
-                Some(_) => return false,
+            // Of no bytes, so that it isn't found in the place of the table itself.
+            let nowhere = span.end..span.end;
+            let key = Spanned::new(nowhere.clone(), Cow::Owned(key.clone()));
+            let value = Spanned::new(nowhere, value);
+            let insert = |table: &mut DeTable<'i>| {
+                table.insert(key.clone(), value.clone());
+                true
             };
-            let at = |value| Spanned::new(span.clone(), value);
-            within.insert(at(Cow::Owned(key.clone())), Spanned::new(span.clone(), value));
-            true
+            let mut into = |found: &mut DeValue<'i>| match found {
+                DeValue::Table(table) => insert(table),
+                _ => false,
+            };
+            change(table, span, &mut into) || insert(table)
         }
         ProblemKind::WrongType(words) => {
             let (_, expected) = words.rsplit_once("expected ").unwrap_or_default();
@@ -50,30 +55,37 @@ pub(super) fn mend(table: &mut DeTable<'_>, kind: &ProblemKind, span: &Range<usi
                 "a boolean" => DeValue::Boolean(true),
                 _ => return false,
             };
-            value_at(table, span).map(|value| *value = stand_in).is_some()
+            change(table, span, &mut |found| {
+                *found = stand_in.clone();
+                true
+            })
         }
         _ => false,
     }
 }
 
-fn value_at<'t, 'i>(
-    table: &'t mut DeTable<'i>,
+/// Hands out the values that take these bytes, the outermost first, until one is changed: a list of one
+/// `[[table]]` takes the same bytes as the table. Whether one was.
+fn change<'i>(
+    table: &mut DeTable<'i>,
     span: &Range<usize>,
-) -> Option<&'t mut DeValue<'i>> {
-    table.iter_mut().find_map(|(_, value)| within(value, span))
+    change_it: &mut impl FnMut(&mut DeValue<'i>) -> bool,
+) -> bool {
+    table.iter_mut().any(|(_, value)| change_in(value, span, change_it))
 }
 
-fn within<'t, 'i>(
-    value: &'t mut Spanned<DeValue<'i>>,
+fn change_in<'i>(
+    value: &mut Spanned<DeValue<'i>>,
     span: &Range<usize>,
-) -> Option<&'t mut DeValue<'i>> {
-    if value.span() == *span {
-        return Some(value.get_mut());
+    change_it: &mut impl FnMut(&mut DeValue<'i>) -> bool,
+) -> bool {
+    if value.span() == *span && change_it(value.get_mut()) {
+        return true;
     }
     match value.get_mut() {
-        DeValue::Table(table) => value_at(table, span),
-        DeValue::Array(items) => items.iter_mut().find_map(|item| within(item, span)),
-        _ => None,
+        DeValue::Table(table) => change(table, span, change_it),
+        DeValue::Array(items) => items.iter_mut().any(|item| change_in(item, span, change_it)),
+        _ => false,
     }
 }
 
