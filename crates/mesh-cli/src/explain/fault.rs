@@ -30,7 +30,8 @@ impl Fault {
         rule: impl Into<String>,
     ) -> Self {
         let (hints, instead) = (Vec::new(), Vec::new());
-        Self { code, what: what.into(), place, rule: rule.into(), hints, instead }
+        let what = without_offset(&what.into());
+        Self { code, what, place, rule: rule.into(), hints, instead }
     }
 
     #[must_use]
@@ -48,6 +49,17 @@ impl Fault {
         }
         for (index, text) in self.instead.iter().enumerate() {
             page.hint(&format!("{} {text}", if index == 0 { "write" } else { "or" }));
+        }
+    }
+}
+
+/// An error's words without the offset that they have: it counts from the beginning of a part, and
+/// the place is told in another way.
+fn without_offset(what: &str) -> String {
+    match what.split_once(" at offset ") {
+        None => what.to_owned(),
+        Some((before, after)) => {
+            format!("{before}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
         }
     }
 }

@@ -4,16 +4,23 @@ use bytes::Bytes;
 use mesh_core::dead_letter::DeadLetter;
 use mesh_core::event::{CONTENT_TYPE, EVENT_ID, Event, EventError, SOURCE, STRUCTURED};
 use mesh_core::json::RawJson;
-use mesh_core::message::{HeaderName, HeaderValue, Headers, Message};
+use mesh_core::message::Message;
 use mesh_core::subject::Subject;
 use mesh_core::topology::MeshSubject;
 
 use super::capture::{Capture, Header};
 use super::field::Fields;
-use super::{Explained, Kind, Replay, fault};
+use super::{Explained, Kind, Replay, fault, live};
 
-/// Whether its headers say that it is an event.
+/// Whether its headers or its subject say that it is an event.
 pub(super) fn is_one(capture: &Capture<'_>) -> bool {
+    let subject = capture.subject.as_deref().and_then(|text| Subject::new(text).ok());
+    let subject = subject.and_then(|subject| MeshSubject::parse(&subject).ok());
+    if let Some(MeshSubject::Event { .. } | MeshSubject::Replay { .. } | MeshSubject::DeadLetter) =
+        subject
+    {
+        return true;
+    }
     capture
         .headers
         .iter()
@@ -25,6 +32,9 @@ pub(super) fn explain(capture: &Capture<'_>) -> Explained {
     let (kind, why) = match (&dead, capture.headers.iter().any(is_structured)) {
         (Some(_), _) => (Kind::DeadLetter, "it has the headers x-dead-…"),
         (None, true) => (Kind::StructuredEvent, "its content-type is that of structured mode"),
+        (None, false) if capture.headers.is_empty() => {
+            (Kind::Event, "its subject is that of an event")
+        }
         (None, false) => (Kind::Event, "it has an event's headers"),
     };
     match Event::decode(capture.pairs(), Bytes::copy_from_slice(&capture.body)) {
@@ -116,7 +126,9 @@ fn of(
         Some(Ok(MeshSubject::Event { module, .. } | MeshSubject::Replay { module, .. })) => {
             if let Err(unverifiable) = event.verify_source(&module) {
                 explained.good = false;
-                explained.unverifiable = Some(unverifiable.to_string());
+                explained.unhandled = Some(format!(
+                    "it goes to the dead letters, and no handler sees it: {unverifiable}"
+                ));
             }
         }
         None => explained
@@ -147,10 +159,7 @@ fn dead_fields(fields: &mut Fields, dead: Option<&DeadLetter>) {
 
 /// What the headers say of a dead letter, if it is one.
 fn dead_letter(capture: &Capture<'_>) -> Option<DeadLetter> {
-    let headers = capture.pairs().filter_map(|(name, value)| {
-        Some((HeaderName::new(name.to_owned()).ok()?, HeaderValue::new(value.to_owned()).ok()?))
-    });
-    let headers: Headers = headers.collect();
     let subject = MeshSubject::DeadLetter.to_subject().ok()?;
-    DeadLetter::parse(&Message::new(subject, Bytes::new()).with_headers(headers)).ok()
+    DeadLetter::parse(&Message::new(subject, Bytes::new()).with_headers(live::headers(capture)))
+        .ok()
 }

@@ -1,7 +1,7 @@
 //! Why a captured message can't be read: where in the capture, by which rule, and what to do.
 
 use mesh_core::event::{EventError, EventProblem};
-use mesh_core::json::{JsonProblem, MAX_DEPTH};
+use mesh_core::json::{JsonError, JsonProblem, MAX_DEPTH};
 use mesh_core::mx::{DecodeError, DecodeProblem};
 
 use super::capture::{Capture, Header};
@@ -79,6 +79,12 @@ pub(super) fn of_decode(
     }
 }
 
+/// Of a body that is to be JSON, whatever is in it.
+pub(super) fn of_json(capture: &Capture<'_>, error: JsonError) -> Fault {
+    let place = capture.place(error.offset);
+    json(capture, error.problem, error.offset, place, |problem| problem)
+}
+
 const REQUIRED: &str = "MXENV/1 has msgType, to, from and msgId; a legacy request fromRealm, toPath and correlationId; a legacy reply ok and correlationId (protocol §8)";
 
 /// What to mend in an object that is of no profile.
@@ -131,7 +137,7 @@ fn json(
         JsonProblem::ByteOrderMark => plain("byte-order-mark", "leave the first three bytes out"),
         JsonProblem::UnexpectedEnd => plain("end", "see whether the capture was cut off"),
         JsonProblem::TrailingText => {
-            plain("trailing-text", "write one document a line, each on one line")
+            plain("trailing-text", "write one document a line, as `jq -c .` does")
         }
         JsonProblem::TooDeep => {
             let rule =

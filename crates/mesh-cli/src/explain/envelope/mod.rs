@@ -7,6 +7,7 @@ mod federation;
 mod field;
 mod guards;
 mod internal;
+mod live;
 mod shape;
 mod show;
 mod split;
@@ -125,9 +126,9 @@ pub(crate) struct Explained {
     principal_key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guards: Option<Judged>,
-    /// Of an event that says it is another module's than its subject's: both.
+    /// Why nobody of the mesh handles it, although it can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unverifiable: Option<String>,
+    unhandled: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<Fault>,
     notes: Vec<String>,
@@ -152,6 +153,9 @@ pub(crate) enum Kind {
     Event,
     StructuredEvent,
     DeadLetter,
+    Call,
+    CallAnswer,
+    Message,
     Unknown,
 }
 
@@ -166,6 +170,9 @@ impl Kind {
             Self::Event => "an event",
             Self::StructuredEvent => "an event in structured mode",
             Self::DeadLetter => "a dead letter",
+            Self::Call => "a call",
+            Self::CallAnswer => "the answer to a call",
+            Self::Message => "a message of the mesh's own",
             Self::Unknown => "nothing that can be read",
         }
     }
@@ -188,7 +195,7 @@ impl Explained {
             replay: None,
             principal_key: None,
             guards: None,
-            unverifiable: None,
+            unhandled: None,
             fault: None,
             notes: Vec::new(),
         }
@@ -203,10 +210,12 @@ impl Answer for Explained {
     const SCHEMA: &'static str = "mesh.envelope/1";
 }
 
-/// What a captured message is: an event by its headers, else what its body is.
+/// What a captured message is: by its headers, by its subject, else by what its body is.
 fn explain(capture: &Capture<'_>, edge: &mut Edge) -> Explained {
     let mut explained = if event::is_one(capture) {
         event::explain(capture)
+    } else if let Some(explained) = live::explain(capture) {
+        explained
     } else {
         match mesh_core::mx::decode(&capture.body, DEFAULT_MAX_BYTES) {
             Ok(decoded) => federation::explain(capture, decoded, edge),

@@ -21,8 +21,8 @@ impl fmt::Display for Explained {
 impl Explained {
     /// What is not good about one that can be read.
     fn refused_because(&self) -> String {
-        match (&self.guards, &self.unverifiable) {
-            (_, Some(why)) => format!("{why}: it goes to the dead letters, and no handler sees it"),
+        match (&self.guards, &self.unhandled) {
+            (_, Some(why)) => why.clone(),
             (Some(judged), None) => judged.refusal(),
             (None, None) => "refused".to_owned(),
         }

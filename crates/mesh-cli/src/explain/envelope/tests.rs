@@ -196,9 +196,48 @@ fn an_event_of_another_module_than_its_subjects_is_not_good() {
                 x-time: 2026-01-01T00:00:00Z\ncontent-type: application/json\n\n{}";
     let explained = one(text);
     assert!(!explained.good);
-    assert!(explained.unverifiable.is_some());
+    assert!(explained.unhandled.is_some());
     let explained = one(&text.replace("crm", "mail"));
     assert!(explained.good);
+}
+
+#[test]
+fn a_call_is_known_by_its_subject_and_needs_a_reply_address_that_names_who_answers() {
+    let call =
+        |reply: &str| format!("subject: mesh.tools.mail.send\n{reply}x-timeout-ms: 500\n\n{{}}");
+    let reply = "reply: _INBOX.crm.n1.mail.0000000000000000000000000000002a\n";
+    for (text, good) in [
+        (call(reply), true),
+        (call(""), true),
+        (call(&reply.replace(".mail.", ".vault.")), false),
+        (call("reply: mesh.node.n1.declare\n"), false),
+        (call(reply).replace("mail.send", "mail.provision_grant"), false),
+    ] {
+        let explained = one(&text);
+        assert_eq!((explained.kind, explained.good), (Kind::Call, good), "{text}");
+        assert_eq!(explained.unhandled.is_some(), !good, "{text}");
+        check(&explained);
+    }
+}
+
+#[test]
+fn other_messages_of_the_mesh_are_known_by_their_subject() {
+    let inbox = "_INBOX.crm.n1.mail.0000000000000000000000000000002a";
+    for (subject, body, kind) in [
+        (inbox, "1", Kind::CallAnswer),
+        ("mesh.control.n1.report", "{}", Kind::Message),
+        ("mesh.ask.n1.status", "{}", Kind::Call),
+        ("mesh.control.n1.report", "{", Kind::Unknown),
+        ("mesh.events.mail.sent", "{}", Kind::Unknown),
+        ("mx/in/1/acme.com/00", r#"{"ok":true,"correlationId":"c"}"#, Kind::LegacyReply),
+    ] {
+        let explained = one(&format!("subject: {subject}\n\n{body}"));
+        assert_eq!(explained.kind, kind, "{subject} {body}");
+    }
+    let failed = format!(
+        "subject: {inbox}\nNats-Service-Error: no\nNats-Service-Error-Code: NO\n\n{{\"error\":{{\"code\":\"FULL\",\"message\":\"no room\"}}}}"
+    );
+    assert!(text(&one(&failed)).contains("FULL"));
 }
 
 #[test]

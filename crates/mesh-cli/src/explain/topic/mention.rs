@@ -27,8 +27,11 @@ pub(crate) struct Mention {
 impl fmt::Display for Mention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { module, verb, text, file, line, column, nodes } = self;
-        let on = if nodes.is_empty() { "nowhere".to_owned() } else { nodes.join(", ") };
-        write!(f, "{module} (on {on}) {verb} {text}: {file}:{line}:{column}")
+        let on = match nodes.as_slice() {
+            [] => "nowhere".to_owned(),
+            nodes => format!("on {}", nodes.join(", ")),
+        };
+        write!(f, "{module} ({on}) {verb} {text}: {file}:{line}:{column}")
     }
 }
 

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use mesh_core::manifest::Mesh;
 use mesh_core::subject::{Filter, Subject, SubjectProblem};
-use mesh_core::topology::{AmqpExchange, Inbox};
+use mesh_core::topology::{AmqpExchange, Inbox, MeshSubject};
 use serde::Serialize;
 
 use super::{Fault, Page, Place};
@@ -168,6 +168,11 @@ fn of_subject(subject: &Subject, mesh: Option<&Mesh>) -> Option<Result<Reading, 
             return None;
         },
     )
+}
+
+/// What a subject of the mesh is, in words.
+pub(super) fn meaning(subject: &MeshSubject) -> &'static str {
+    subject::words(subject).1
 }
 
 /// A text that no broker takes.

@@ -92,7 +92,7 @@ fn serves(manifest: &ModuleManifest, tool: &ToolName) -> bool {
 }
 
 /// What it is called for programs, and what it is for people.
-fn words(subject: &MeshSubject) -> (&'static str, &'static str) {
+pub(super) fn words(subject: &MeshSubject) -> (&'static str, &'static str) {
     match subject {
         MeshSubject::Report { .. } => ("report", "a node's report to the controller"),
         MeshSubject::Enrol => {

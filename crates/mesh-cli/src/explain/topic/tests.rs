@@ -1,5 +1,4 @@
 use mesh_core::manifest::ModuleManifest;
-use mesh_core::topology::MeshSubject;
 use proptest::prelude::*;
 
 use super::*;
