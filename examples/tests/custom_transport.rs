@@ -1,5 +1,4 @@
 //! The suite on the transport of the example, each case by its name, as an adapter's own test has it.
-#![expect(dead_code, reason = "the example uses all of it")]
 
 #[path = "../examples/custom_transport/broker.rs"]
 mod broker;

@@ -27,6 +27,14 @@ fn adding_a_transport_shows_the_example() {
 }
 
 #[test]
+fn adding_a_transport_counts_the_cases_as_the_example_does() {
+    let printed = include_str!("../expected/custom_transport.txt");
+    let counts = printed.lines().find_map(|line| line.strip_prefix("the suite: ")).unwrap_or("?");
+    let guide = include_str!("../../docs/adding-a-transport.md");
+    assert!(guide.contains(&format!("```text\n{counts}\n```")), "it is {counts}");
+}
+
+#[test]
 fn embedding_shows_what_is_run() {
     guide!(
         "embedding.md",

@@ -20,7 +20,7 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::port::{ReceiveError, TransportError};
 use mesh_core::subject::{Filter, Subject};
-use mesh_testkit::suite::{self, Outcome};
+use mesh_testkit::suite;
 
 use broker::TinyBroker;
 use harness::Tiny;
@@ -31,18 +31,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     work().await?;
 
     let report = suite::run(&Tiny).await;
-    let count =
-        |kind: fn(&Outcome) -> bool| report.rows().iter().filter(|row| kind(&row.1)).count();
-    println!("the suite: {} passed", count(|outcome| matches!(outcome, Outcome::Passed)));
-    println!(
-        "{} passed by refusing what is not declared",
-        count(|outcome| matches!(outcome, Outcome::Refused(_)))
-    );
-    println!(
-        "{} left out, since they need what is not declared",
-        count(|outcome| matches!(outcome, Outcome::Skipped(_) | Outcome::Untried(_)))
-    );
-    println!("{} failed", report.failures().count());
+    println!("the suite: {}", report.summary());
     if report.failures().next().is_some() {
         println!("{report}");
         return Ok(ExitCode::FAILURE);
@@ -77,6 +66,7 @@ async fn work() -> Result<(), Box<dyn Error>> {
         Some(Err(ReceiveError::Ended(why))) => println!("without the broker: {}", why.kind()),
         other => println!("without the broker came {other:?}"),
     }
+    refused(mail.transport().flush(Duration::from_secs(1)).await);
     mail.transport().close(Duration::from_secs(1)).await;
     Ok(())
 }
