@@ -2,13 +2,13 @@
 //!
 //! The mesh carries a tool's schemas to whoever chooses and calls it, and checks no call against them
 //! (docs/decisions/0070-who-keeps-a-tools-schema.md). A service that wants them kept does it here, at the
-//! edge of its handler: `checked` is all there is to it.
+//! edge of its handler: `Schemas` is all there is to it.
 //!
 //! Run it with `cargo run -p mesh-examples --example tool_with_schema`.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
-use std::future::{Ready, ready};
+use std::future::ready;
 
 use jsonschema::Validator;
 use mesh_core::manifest::{Mesh, ModuleManifest, Tool};
@@ -48,12 +48,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let node = "n1".parse()?;
     let mesh = InMemoryMesh::raise(Mesh::on_one_node(&node, files.clone())?).await?;
     let thumbs = Broker::builder(mesh.module(&node, &files[0].name)?).build()?;
-    thumbs
-        .handle(
-            "size",
-            checked(tool, |picture: Picture| Ok(Size { bytes: picture.width * picture.height }))?,
-        )
-        .await?;
+    let schemas = Schemas::of(tool)?;
+    thumbs.handle("size", move |call| ready(size(&schemas, &call))).await?;
 
     let shop = Broker::builder(mesh.module(&node, &files[1].name)?).build()?;
     for input in [
@@ -92,29 +88,40 @@ fn manifest() -> Result<ModuleManifest, Box<dyn Error>> {
     Ok(ModuleManifest::parse("thumbs.toml", &manifest)?)
 }
 
-/// A handler for `tool` that is given only what the manifest's input allows, and answers only what its
-/// output allows.
-fn checked<I, O, F>(
-    tool: &Tool,
-    handler: F,
-) -> Result<impl Fn(ToolCall) -> Ready<Result<Value, ToolFailure>> + use<I, O, F>, Box<dyn Error>>
-where
-    I: DeserializeOwned,
-    O: Serialize,
-    F: Fn(I) -> Result<O, ToolFailure> + Send + Sync + 'static,
-{
-    let input = jsonschema::validator_for(&tool.input.decode()?)?;
-    let output = tool.output.as_ref().ok_or("it answers nothing")?;
-    let output = jsonschema::validator_for(&output.decode()?)?;
-    let answer = move |call: ToolCall| {
-        keeps(&input, &call.decode()?)
-            .map_err(|told| ToolFailure::new(codes::BAD_REQUEST, told))?;
-        let answer = serde_json::to_value(handler(call.decode()?)?);
-        let answer = answer.map_err(|error| ToolFailure::new(codes::FAILED, error.to_string()))?;
-        keeps(&output, &answer).map_err(|told| ToolFailure::new(codes::FAILED, told))?;
-        Ok(answer)
-    };
-    Ok(move |call| ready(answer(call)))
+/// A tool's schemas, ready to be kept.
+struct Schemas {
+    input: Validator,
+    output: Validator,
+}
+
+impl Schemas {
+    fn of(tool: &Tool) -> Result<Self, Box<dyn Error>> {
+        let output = tool.output.as_ref().ok_or("it does not say what it answers")?;
+        Ok(Self {
+            input: jsonschema::validator_for(&tool.input.decode()?)?,
+            output: jsonschema::validator_for(&output.decode()?)?,
+        })
+    }
+
+    /// What is asked, as the manifest allows it.
+    fn read<I: DeserializeOwned>(&self, call: &ToolCall) -> Result<I, ToolFailure> {
+        let told = |told| ToolFailure::new(codes::BAD_REQUEST, format!("input: {told}"));
+        keeps(&self.input, &call.decode()?).map_err(told)?;
+        call.decode()
+    }
+
+    /// The answer, as the manifest allows it.
+    fn answer<O: Serialize>(&self, output: &O) -> Result<Value, ToolFailure> {
+        let told = |told| ToolFailure::new(codes::FAILED, format!("output: {told}"));
+        let output = serde_json::to_value(output).map_err(|error| told(error.to_string()))?;
+        keeps(&self.output, &output).map_err(told)?;
+        Ok(output)
+    }
+}
+
+fn size(schemas: &Schemas, call: &ToolCall) -> Result<Value, ToolFailure> {
+    let picture: Picture = schemas.read(call)?;
+    schemas.answer(&Size { bytes: picture.width * picture.height })
 }
 
 /// Everything that is wrong with `value`, and where.

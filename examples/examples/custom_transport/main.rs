@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
+use mesh_core::name::NameError;
 use mesh_core::port::{ReceiveError, TransportError};
 use mesh_core::subject::{Filter, Subject};
 use mesh_testkit::suite;
@@ -42,9 +43,6 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
 /// Two connections, a message from one to the other, and what there is not.
 async fn work() -> Result<(), Box<dyn Error>> {
     let broker = TinyBroker::start().await?;
-    let module = |name: &str| {
-        Ok::<_, Box<dyn Error>>(Principal::Module { node: "n1".parse()?, module: name.parse()? })
-    };
     let audit = connect(broker.address(), module("audit")?).await?;
     let mail = connect(broker.address(), module("mail")?).await?;
 
@@ -54,9 +52,6 @@ async fn work() -> Result<(), Box<dyn Error>> {
     let message = heard.next().await.ok_or("it ended")??;
     println!("{} heard {:?}", audit.principal(), message.payload());
 
-    let refused = |result: Result<(), TransportError>| {
-        println!("refused: {}", result.err().map_or_else(String::new, |error| error.to_string()));
-    };
     let all = Filter::new("test.>")?;
     refused(audit.transport().subscribe(all, Default::default()).await.map(drop));
     refused(mail.streams().map(drop));
@@ -69,4 +64,15 @@ async fn work() -> Result<(), Box<dyn Error>> {
     refused(mail.transport().flush(Duration::from_secs(1)).await);
     mail.transport().close(Duration::from_secs(1)).await;
     Ok(())
+}
+
+fn module(name: &str) -> Result<Principal, NameError> {
+    Ok(Principal::Module { node: "n1".parse()?, module: name.parse()? })
+}
+
+fn refused(result: Result<(), TransportError>) {
+    match result {
+        Ok(()) => println!("it was not refused"),
+        Err(error) => println!("refused: {error}"),
+    }
 }
