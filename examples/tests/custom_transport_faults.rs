@@ -11,9 +11,12 @@ mod transport;
 #[path = "../examples/custom_transport/wire.rs"]
 mod wire;
 
+use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use mesh_core::port::{
     Connection, ConnectionState, ErrorKind, PublishOptions, ReceiveError, SubscribeOptions,
 };
@@ -46,6 +49,43 @@ async fn a_call_that_a_dying_broker_never_answers_is_disconnected() {
     assert_eq!((late.kind(), late.may_retry()), (ErrorKind::Disconnected, false));
     let state = mail.transport().states().next().await;
     assert!(matches!(state, Some(ConnectionState::Disconnected(_))), "{state:?}");
+}
+
+/// What the suite tries of a transport that declares `ReceiverCheck`.
+#[tokio::test]
+async fn a_subscription_that_is_given_up_midway_leaves_nobody() {
+    for polls in 1..9 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let mail = dial(listener.local_addr().unwrap(), "mail").await;
+        let (mut broker, _) = listener.accept().await.unwrap();
+        {
+            let subscribing = mail.transport().subscribe(filter("test.a"), Default::default());
+            let mut subscribing = pin!(subscribing);
+            for _ in 0..polls {
+                assert!(subscribing.as_mut().now_or_never().is_none(), "nobody has answered");
+                tokio::task::yield_now().await;
+            }
+        }
+        let mut there = HashSet::new();
+        let answering = async {
+            loop {
+                match wire::read(&mut broker).await.unwrap().head {
+                    Head::Subscribe { number, .. } => drop(there.insert(number)),
+                    Head::Unsubscribe { number } => {
+                        there.remove(&number);
+                        continue;
+                    }
+                    _ => {}
+                }
+                wire::write(&mut broker, &Head::Done.into()).await.unwrap();
+            }
+        };
+        tokio::select! {
+            flushed = mail.transport().flush(Duration::from_secs(10)) => flushed.unwrap(),
+            () = answering => {}
+        }
+        assert!(there.is_empty(), "after {polls} polls {there:?} stay");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A broker of live messages on a TCP port: the stranger that the adapter is written for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ use super::wire::{self, Frame, Head};
 
 /// How many frames may wait for one client.
 const ROOM: usize = 256;
+/// How many subscriptions a client may have.
+const MOST: usize = 1024;
 /// How long a client that reads nothing holds up the others before it is cut off.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -58,9 +60,11 @@ async fn accept(listener: TcpListener) {
     let mut clients = JoinSet::new();
     loop {
         tokio::select! {
-            Ok((stream, _)) = listener.accept() => {
-                clients.spawn(serve(Arc::clone(&table), stream));
-            }
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => drop(clients.spawn(serve(Arc::clone(&table), stream))),
+                // The process has no more sockets, mostly: later.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            },
             Some(_gone) = clients.join_next() => {}
         }
     }
@@ -90,6 +94,7 @@ async fn send(writing: OwnedWriteHalf, mut frames: mpsc::Receiver<Frame>) -> io:
 
 async fn obey(table: &Table, client: &Arc<Client>, reading: OwnedReadHalf) -> io::Result<()> {
     let mut reading = BufReader::new(reading);
+    let mut open = HashSet::new();
     loop {
         let Frame { head, payload } = wire::read(&mut reading).await?;
         match head {
@@ -104,10 +109,15 @@ async fn obey(table: &Table, client: &Arc<Client>, reading: OwnedReadHalf) -> io
                 }
             }
             Head::Subscribe { number, subject } => {
+                if !open.insert(number) || open.len() > MOST {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
                 table.lock().entry(subject).or_default().push((Arc::clone(client), number));
             }
             Head::Unsubscribe { number } => {
-                forget(table, |place| Arc::ptr_eq(&place.0, client) && place.1 == number);
+                if open.remove(&number) {
+                    forget(table, |place| Arc::ptr_eq(&place.0, client) && place.1 == number);
+                }
                 continue;
             }
             Head::Flush => {}

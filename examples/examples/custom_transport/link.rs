@@ -203,6 +203,11 @@ async fn speak(
         for number in left {
             wire::write(&mut writing, &Head::Unsubscribe { number }.into()).await?;
         }
+        if let Head::Subscribe { number, .. } = &frame.head
+            && !listeners.open.lock().contains_key(number)
+        {
+            continue; // given up before it was sent, and told so just now
+        }
         // Before the frame, so that whoever reads its answer finds it.
         owed.send(done).await.map_err(io::Error::other)?;
         wire::write(&mut writing, &frame).await?;
