@@ -5,10 +5,10 @@
 
 use std::future::ready;
 
-use mesh_core::manifest::{Mesh, ModuleManifest};
-use mesh_core::tool::ToolFailure;
+use mesh_sdk::core::manifest::{Mesh, ModuleManifest};
+use mesh_sdk::core::tool::ToolFailure;
+use mesh_sdk::memory::InMemoryMesh;
 use mesh_sdk::{Broker, ReceivedEvent};
-use mesh_transport_mem::InMemoryMesh;
 use serde_json::json;
 
 const MAIL: &str = "

@@ -40,6 +40,7 @@ fn embedding_shows_what_is_run() {
         "embedding.md",
         "examples/embed_in_axum.rs",
         "examples/on_nats.rs",
+        "examples/one_dependency.rs",
         "examples/tool_with_schema.rs",
         "examples/two_modules.rs",
         "tests/embedding.rs",

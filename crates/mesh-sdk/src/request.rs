@@ -14,6 +14,7 @@ use crate::broker::Broker;
 use crate::causation::cause;
 use crate::error::RequestError;
 use crate::limit::within;
+use crate::scope::{Asking, Has};
 
 /// Which tool is asked, and for how long. A pair `("mail", "send")` is one with 30 s.
 #[derive(Debug, Clone)]
@@ -45,7 +46,7 @@ impl TryFrom<(&str, &str)> for ToolRequest {
     }
 }
 
-impl Broker {
+impl<S: Has<Asking>> Broker<S> {
     /// Asks another's tool and waits for its answer.
     ///
     /// # Errors
@@ -70,8 +71,8 @@ impl Broker {
             message =
                 message.with_header(names::CAUSATION_ID, HeaderValue::new(cause.to_header())?);
         }
-        let requests = self.0.connection.requests().map_err(RequestError::Transport)?;
-        let asking = requests.request(Responder::Module(module), message, timeout);
+        let asking =
+            self.part::<Asking>().requests.request(Responder::Module(module), message, timeout);
         let clock = self.0.connection.clock();
         let answer = within(&**clock, timeout, Operation::Request, asking).await?;
         match ToolFailure::decode(answer.headers(), answer.payload()) {
