@@ -1,0 +1,119 @@
+//! The code that `docs/embedding.md` shows and no example has: a service's handlers, and how they are tested.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_core::manifest::{Mesh, ModuleManifest};
+use mesh_sdk::{Broker, HandlerError, ReceivedEvent, RetryPolicy, SubscribeError, ToolRequest};
+use mesh_testkit::clock::ManualClock;
+use mesh_transport_mem::{InMemoryDurableBroker, InMemoryMesh};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+const SHOP: &str = "
+name = 'shop'
+version = '1.0.0'
+emits = ['order.placed']
+calls = ['mail.count']";
+
+const MAIL: &str = "
+name = 'mail'
+version = '1.0.0'
+consumes = ['shop.order.*']
+tools = [{ name = 'count', description = 'How many letters it has sent.' }]";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Order {
+    number: u32,
+    email: Option<String>,
+}
+
+/// Whatever sends letters: the world outside, which may fail.
+trait Post: Send + Sync + 'static {
+    fn send(&self, to: &str, about: u32) -> std::io::Result<()>;
+}
+
+/// What the service does on any mesh: a program hands it a broker that was dialled, a test one in memory.
+async fn serve(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError> {
+    let handler = move |event: ReceivedEvent| {
+        let post = Arc::clone(&post);
+        async move {
+            let order: Order = event.decode()?; // not an order: another try would not help
+            let Some(to) = order.email else {
+                return Err(HandlerError::reject(format!("order {} has no address", order.number)));
+            };
+            post.send(&to, order.number)?; // any error: another try, after a wait
+            Ok(())
+        }
+    };
+    mail.subscribe("shop.order.placed", handler).await
+}
+
+/// A post office that fails as often as it is told to, and tells how it stands.
+struct Scripted {
+    failures: Mutex<VecDeque<&'static str>>,
+    sent: watch::Sender<Vec<u32>>,
+}
+
+impl Post for Scripted {
+    fn send(&self, _to: &str, about: u32) -> std::io::Result<()> {
+        if let Some(failure) = self.failures.lock().pop_front() {
+            return Err(std::io::Error::other(failure));
+        }
+        self.sent.send_modify(|sent| sent.push(about));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_letter_is_sent_once_the_post_office_is_back() {
+    let clock = ManualClock::new();
+    let files = [("shop", SHOP), ("mail", MAIL)]
+        .map(|(name, text)| ModuleManifest::parse(name, text).unwrap());
+    let node = "n1".parse().unwrap();
+    let mesh = Mesh::on_one_node(&node, files.clone()).unwrap();
+    let broker = InMemoryDurableBroker::new(Arc::new(clock.clone()));
+    let mesh = InMemoryMesh::raise_on(broker, mesh).await.unwrap();
+    let [shop, mail] = files.each_ref().map(|file| {
+        let connection = mesh.module(&node, &file.name).unwrap();
+        Broker::builder(connection).manifest(file).build().unwrap()
+    });
+
+    let sent = watch::Sender::new(Vec::new());
+    let mut letters = sent.subscribe();
+    let failures = Mutex::new(["no line", "no line"].into());
+    serve(&mail, Arc::new(Scripted { failures, sent })).await.unwrap();
+    let order = Order { number: 7, email: Some("bob@example.org".to_owned()) };
+    shop.publish("order.placed", &order).await.unwrap();
+
+    // Two failures, two waits: 1 s and 2 s, which take no time here.
+    let policy = RetryPolicy::default();
+    for attempt in 1..=2 {
+        clock.advance(policy.after(attempt) - Duration::from_millis(1)).await;
+        assert!(letters.borrow().is_empty(), "before try {}", attempt + 1);
+        clock.advance(Duration::from_millis(1)).await;
+    }
+    letters.wait_for(|sent| *sent == [7]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_tool_is_asked_with_a_time_of_its_own() {
+    let files = [("shop", SHOP), ("mail", MAIL)]
+        .map(|(name, text)| ModuleManifest::parse(name, text).unwrap());
+    let node = "n1".parse().unwrap();
+    let mesh = InMemoryMesh::raise(Mesh::on_one_node(&node, files.clone()).unwrap()).await.unwrap();
+    let [shop, mail] = files.each_ref().map(|file| {
+        Broker::builder(mesh.module(&node, &file.name).unwrap()).manifest(file).build().unwrap()
+    });
+    mail.handle("count", |_| async { Ok::<u32, mesh_core::tool::ToolFailure>(3) }).await.unwrap();
+    let tool = ToolRequest::try_from(("mail", "count")).unwrap().timeout(Duration::from_secs(2));
+    assert_eq!(shop.request::<_, _, u32>(tool, &()).await.unwrap(), 3);
+}
