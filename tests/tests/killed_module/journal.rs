@@ -1,6 +1,6 @@
 //! What the handlers wrote down, life after life, and what is wrong with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 
@@ -72,6 +72,12 @@ impl Journal {
         let lines: String = self.rest.drain(..whole).collect();
         self.entries.extend(lines.lines().map(Entry::read));
         &self.entries
+    }
+
+    /// How many events had their work done.
+    pub(crate) fn done(&self) -> u64 {
+        let done = self.entries.iter().filter(|entry| entry.what == What::Done);
+        done.map(|entry| entry.number).collect::<BTreeSet<_>>().len() as u64
     }
 
     pub(crate) fn runs(&self) -> usize {
