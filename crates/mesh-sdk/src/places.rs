@@ -17,8 +17,7 @@ pub(crate) struct Room {
     pub(crate) retries: usize,
     /// How many may wait for a handler to be registered beside those.
     pub(crate) unhandled: usize,
-    /// Whether what is in hand goes back when the subscription is dropped: it is then kept until all
-    /// is settled. Else it is dropped at the stop, so that whatever comes goes to others.
+    /// Whether the connection gives back, and counts, what is in hand and was not settled when it closes.
     pub(crate) holds: bool,
 }
 
@@ -48,10 +47,12 @@ pub(crate) struct Places {
     unhandled: Arc<Semaphore>,
     /// Somebody aside wants to run and finds no place.
     wanted: Notify,
+    stopped: Stopped,
 }
 
 impl Places {
-    pub(crate) fn new(room: Room) -> Arc<Self> {
+    /// `stopped` tells who only waits that it is to go back.
+    pub(crate) fn new(room: Room, stopped: Stopped) -> Arc<Self> {
         let of = |places: usize| Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
         Arc::new(Self {
             in_hand: of(room.total()),
@@ -59,6 +60,7 @@ impl Places {
             retries: of(room.retries),
             unhandled: of(room.unhandled),
             wanted: Notify::new(),
+            stopped,
         })
     }
 
@@ -105,12 +107,11 @@ pub(crate) struct Free {
     running: OwnedSemaphorePermit,
 }
 
-/// An arrival's place, and its word of the stop.
+/// An arrival's place.
 pub(crate) struct Place {
     places: Arc<Places>,
     _in_hand: OwnedSemaphorePermit,
     seat: Mutex<Seat>,
-    stopped: Stopped,
 }
 
 #[derive(Debug)]
@@ -125,10 +126,10 @@ pub(crate) type Stopped = watch::Receiver<Option<Duration>>;
 
 impl Place {
     /// That of a handler.
-    pub(crate) fn new(places: Arc<Places>, free: Free, stopped: Stopped) -> Self {
+    pub(crate) fn new(places: Arc<Places>, free: Free) -> Self {
         let Free { in_hand, running } = free;
         let seat = Mutex::new(Seat { _permit: Some(running), runs: true });
-        Self { places, _in_hand: in_hand, seat, stopped }
+        Self { places, _in_hand: in_hand, seat }
     }
 
     /// Whether it is a handler's.
@@ -164,7 +165,7 @@ impl Place {
 
     /// What tells of the stop.
     pub(crate) fn stop(&self) -> Stopped {
-        self.stopped.clone()
+        self.places.stopped.clone()
     }
 }
 

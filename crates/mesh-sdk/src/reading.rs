@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::binding::{Binding, Line};
 use crate::observe::Metric;
 use crate::pauses::{LONGEST, Pauses};
-use crate::places::{Place, Places, Room, Stopped};
+use crate::places::{Place, Places, Stopped};
 use crate::workers::Outcome;
 
 /// Opens a subscription, within a time of its own.
@@ -44,17 +44,16 @@ impl<T> Source<T> {
     }
 }
 
-/// Starts a task for each arrival, until it is stopped or can't be opened any more. Gives the
-/// subscription where it was stopped with one.
+/// Starts a task for each arrival, until it is stopped or can't be opened any more. By then the
+/// subscription is dropped: what is given back from here on goes to others.
 pub(crate) async fn read<T, F, W>(
     source: Source<T>,
     clock: &dyn Clock,
-    room: Room,
+    places: Arc<Places>,
     handle: F,
     tasks: &mut JoinSet<Outcome>,
     stopped: &mut Stopped,
-) -> Option<Incoming<T>>
-where
+) where
     T: Send + 'static,
     F: Fn(T, Place) -> W + Send + Sync + 'static,
     W: Future<Output = Outcome> + Send + 'static,
@@ -62,13 +61,12 @@ where
     let Source { name, operation, mut incoming, open, line } = source;
     let _ending = Ending { line: line.clone(), operation };
     let mut pauses = Pauses::of(&name);
-    let places = Places::new(room);
-    let mut reading = Reading { name: &name, operation, places, stopped: stopped.clone() };
-    let left = loop {
+    let mut reading = Reading { name: &name, operation, places };
+    loop {
         let since = clock.monotonic();
         let error = tokio::select! {
             biased;
-            _ = stopped.changed() => break Some(incoming),
+            _ = stopped.changed() => break,
             error = reading.take(&mut incoming, &handle, tasks) => error,
         };
         drop(incoming);
@@ -83,11 +81,10 @@ where
         };
         match reopened {
             Some(reopened) => incoming = reopened,
-            None => break None,
+            None => break,
         }
-    };
+    }
     line.end(TransportError::new(ErrorKind::Closed, operation));
-    left
 }
 
 /// Says that nothing is read any more, should the task end in a way that nobody has thought of.
@@ -107,7 +104,6 @@ struct Reading<'a> {
     name: &'a str,
     operation: Operation,
     places: Arc<Places>,
-    stopped: Stopped,
 }
 
 impl Reading<'_> {
@@ -135,8 +131,7 @@ impl Reading<'_> {
                         Some(Ok(arrival)) => {
                             if let Some(free) = place.take() {
                                 let places = Arc::clone(&self.places);
-                                let place = Place::new(places, free, self.stopped.clone());
-                                tasks.spawn(handle(arrival, place));
+                                tasks.spawn(handle(arrival, Place::new(places, free)));
                             }
                         }
                         Some(Err(ReceiveError::Ended(error))) => return error,
