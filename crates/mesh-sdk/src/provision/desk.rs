@@ -37,7 +37,8 @@ impl<P: Provisioner> Desk<P> {
 
     /// What is remembered, or what the provisioner makes, which is remembered before it is answered.
     pub(super) async fn grant(&self, call: ToolCall) -> Result<JsonText, ToolFailure> {
-        let request = GrantRequest::decode_legacy(call.input.as_bytes(), None).map_err(bad)?;
+        let request = GrantRequest::decode_legacy(call.input.as_bytes(), None)
+            .map_err(|error| bad(&error))?;
         let (key, promised) = (request.key(), self.promised(request.key())?);
         let (_turn, timeout) = self.turn(key, call.timeout).await?;
         if let Some(granted) = self.remembered(key, promised).await? {
@@ -60,7 +61,8 @@ impl<P: Provisioner> Desk<P> {
 
     /// Forgets it first: should this end midway, the provisioner is asked before it is granted again.
     pub(super) async fn withdraw(&self, call: ToolCall) -> Result<JsonText, ToolFailure> {
-        let request = WithdrawRequest::decode_legacy(call.input.as_bytes(), None).map_err(bad)?;
+        let request = WithdrawRequest::decode_legacy(call.input.as_bytes(), None)
+            .map_err(|error| bad(&error))?;
         let key = request.key();
         self.promised(key)?;
         let _turn = self.turn(key, call.timeout).await?;
@@ -125,7 +127,7 @@ async fn quietly<T>(
         .unwrap_or_else(|_| Err(ToolFailure::new(codes::PANICKED, "the provisioner panicked")))
 }
 
-fn bad(error: ProvisionError) -> ToolFailure {
+fn bad(error: &ProvisionError) -> ToolFailure {
     ToolFailure::new(codes::BAD_REQUEST, error.to_string())
 }
 

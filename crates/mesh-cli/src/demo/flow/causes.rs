@@ -32,5 +32,5 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             }
         }
     };
-    vec![Step::drawn(what, chain::drawn(&links), found)]
+    vec![Step::drawn(what, &chain::drawn(&links), &found)]
 }

@@ -86,7 +86,7 @@ impl Step {
     }
 
     /// One whose outcome is drawn.
-    fn drawn(what: impl Into<String>, expected: Vec<String>, found: Vec<String>) -> Self {
+    fn drawn(what: impl Into<String>, expected: &[String], found: &[String]) -> Self {
         Self::new(what, expected.join("\n"), found.join("\n"))
     }
 
