@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
-use crate::{check, completions, demo, man};
+use crate::{check, completions, demo, explain, man};
 
 /// Checks a service mesh's files, raises it, and explains what travels on it.
 #[derive(Debug, Parser)]
@@ -20,6 +20,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Check(check::Check),
     Demo(demo::command::Demo),
+    Uri(explain::uri::Uri),
+    Envelope(explain::envelope::Envelope),
+    Topic(explain::topic::Topic),
     Completions(completions::Completions),
     Man(man::Man),
 }

@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod completions;
 mod demo;
+mod explain;
 mod log;
 mod man;
 mod shell;
@@ -25,6 +26,9 @@ fn main() -> ExitCode {
     let done = log::init().and_then(|()| match cli.command {
         Command::Check(asked) => check::run(&asked, &mut shell),
         Command::Demo(asked) => demo::command::run(&asked, &mut shell),
+        Command::Uri(asked) => explain::uri::run(&asked, &mut shell),
+        Command::Envelope(asked) => explain::envelope::run(&asked, &mut shell),
+        Command::Topic(asked) => explain::topic::run(&asked, &mut shell),
         Command::Completions(asked) => completions::run(&asked, &mut shell),
         Command::Man(asked) => man::run(&asked, &mut shell),
     });

@@ -6,7 +6,7 @@ mod federation;
 mod flow;
 mod ground;
 mod journal;
-mod load;
+pub(crate) mod load;
 mod raise;
 mod select;
 mod story;

@@ -5,6 +5,7 @@
 #[cfg(unix)]
 mod amqp;
 mod check;
+mod explain;
 mod files;
 #[cfg(unix)]
 mod given;

@@ -140,6 +140,23 @@ impl ModuleManifest {
         self.source.file()
     }
 
+    /// Line and column, in characters, both from 1, of the field at `path`, such as `emits[0]`; of the
+    /// nearest around it, where the file does not have it.
+    ///
+    /// ```
+    /// use mesh_core::manifest::ModuleManifest;
+    ///
+    /// let text = "name = 'mail'\nversion = '1'\nemits = ['sent', 'read']";
+    /// let mail = ModuleManifest::parse("mail.toml", text)?;
+    /// assert_eq!(mail.place("emits[1]"), (3, 18));
+    /// # Ok::<(), mesh_core::manifest::Problems>(())
+    /// ```
+    #[must_use]
+    pub fn place(&self, path: &str) -> (usize, usize) {
+        let place = self.source.place(path);
+        (place.line, place.column)
+    }
+
     /// The tool of this name.
     #[must_use]
     pub fn tool(&self, name: &ToolName) -> Option<&Tool> {

@@ -23,9 +23,9 @@ pub(super) struct Source {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    line: usize,
-    column: usize,
+pub(super) struct Place {
+    pub(super) line: usize,
+    pub(super) column: usize,
     span: Range<usize>,
 }
 
@@ -90,10 +90,10 @@ impl Source {
         &self.file
     }
 
-    /// A problem of the field at `path`, or of the nearest of its parents that the file has.
-    pub(super) fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+    /// The place of the field at `path`, or of the nearest of its parents that the file has.
+    pub(super) fn place(&self, path: &str) -> Place {
         let mut there = path;
-        let Place { line, column, span } = loop {
+        loop {
             if let Some(place) = self.places.get(there) {
                 break place.clone();
             }
@@ -101,7 +101,12 @@ impl Source {
                 Some(end) => there = &there[..end],
                 None => break Place { line: 1, column: 1, span: 0..0 },
             }
-        };
+        }
+    }
+
+    /// A problem of the field at `path`.
+    pub(super) fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+        let Place { line, column, span } = self.place(path);
         Problem {
             severity,
             file: Arc::clone(&self.file),
