@@ -94,6 +94,7 @@ impl DemoError {
             | Self::Transport(_)
             | Self::Subscribe(_)
             | Self::Handle(_)
+            | Self::Provide(_)
             | Self::Build(_) => "MESH_LOG=debug tells more of what happened",
             Self::Write(_) => "let somebody read it",
         }
