@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::gather::Files;
 use super::judge::Verdict;
 use crate::shell::snippet::{Mark, render};
-use crate::shell::style::{ERROR, GOOD, STRONG};
+use crate::shell::style::{ERROR, FAINT, GOOD};
 use crate::shell::{Answer, Failure};
 
 /// The answer, by the keys that the README lists.
@@ -141,13 +141,13 @@ impl fmt::Display for Report<'_> {
             writeln!(f, "{}\n", render(&mark))?;
         }
         for note in &self.notes {
-            writeln!(f, "{STRONG}note{STRONG:#}: {note}")?;
+            writeln!(f, "{FAINT}note{FAINT:#}: {note}")?;
         }
         if !self.skipped.is_empty() {
             let others = count(self.skipped.len(), "other TOML file");
             writeln!(
                 f,
-                "{STRONG}note{STRONG:#}: left alone: {others}, neither mesh file nor manifest"
+                "{FAINT}note{FAINT:#}: left alone: {others}, neither mesh file nor manifest"
             )?;
         }
         let (style, word) = if self.good { (GOOD, "good") } else { (ERROR, "not good") };

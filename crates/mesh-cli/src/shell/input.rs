@@ -14,15 +14,6 @@ pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == STDIN { "(stdin)".to_owned() } else { path.display().to_string() }
 }
 
-/// The text of a file, or of stdin for `-`: at most `most` bytes, which are UTF-8.
-pub(crate) fn text(path: &Path, most: usize) -> Result<String, Failure> {
-    String::from_utf8(bytes(path, most)?).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        Failure::new(format!("not UTF-8 at byte offset {offset}"), "save it as UTF-8")
-            .at(name(path))
-    })
-}
-
 /// What a file holds, or stdin for `-`: at most `most` bytes. One without an end isn't read to it.
 pub(crate) fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
     let bytes =

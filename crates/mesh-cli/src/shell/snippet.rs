@@ -5,7 +5,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use mesh_core::text::Printable;
 
-use super::style::HINT;
+use super::style::{ERROR, HINT, WARNING};
 
 /// What is wrong, where, and what to do about it.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub(crate) fn render(mark: &Mark<'_>) -> String {
     }
     let hint = Printable(mark.hint).to_string();
     let group = group.element(Level::HELP.with_name("hint").message(hint));
-    Renderer::styled().help(HINT).render(&[group])
+    Renderer::styled().error(ERROR).warning(WARNING).help(HINT).render(&[group])
 }
 
 /// What is shown of a line.

@@ -16,6 +16,7 @@ impl ProblemKind {
             Self::UnknownKey { .. } => "unknown-key",
             Self::MissingKey(_) => "missing-key",
             Self::WrongType(_) => "wrong-type",
+            Self::Unfinished => "unfinished",
             Self::Name { .. } => "bad-name",
             Self::Pattern { .. } => "bad-pattern",
             Self::ToolRef { .. } => "bad-tool",
@@ -68,6 +69,7 @@ impl ProblemKind {
                     "write it as `properties = { article = { type = \"string\" } }`"
                 }
             },
+            Self::Unfinished => "mend what is told of it, and check it again",
             Self::Timeout(_) => "write it as `30s` or `1m 30s`",
             Self::Empty => "write something, or leave the key out if it may be",
             Self::Duplicate { .. } => "leave one of them out, or name it otherwise",

@@ -33,6 +33,10 @@ pub enum ProblemKind {
     /// A value of another type; the reader's words.
     #[error("{0}")]
     WrongType(String),
+    /// There may be more mistakes, which were not looked for: those that were found are too many, or
+    /// leave nothing to read. It is a warning, beside them.
+    #[error("the rest of the file was not read")]
+    Unfinished,
     /// Not a name.
     #[error("{} {}: {}", error.kind, quoted(found), error.problem)]
     Name {

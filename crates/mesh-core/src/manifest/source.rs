@@ -68,8 +68,12 @@ impl Source {
                 Err(error) => {
                     let (kind, span) = (kind_of(error.message()), error.span().unwrap_or_default());
                     let mended = mend(left.get_mut(), &kind, &span);
-                    problems.push(problem(&field(&outline, &kind, &span), span, kind));
+                    problems.push(problem(&field(&outline, &kind, &span), span.clone(), kind));
                     if !mended || problems.len() == MAX_MISSHAPEN {
+                        problems.sort_by_key(|problem| problem.span.start);
+                        let mut rest = problem("", span, ProblemKind::Unfinished);
+                        rest.severity = Severity::Warning;
+                        problems.push(rest);
                         return Err(Problems::new(problems));
                     }
                 }

@@ -50,7 +50,9 @@ fn every_unknown_key_is_refused_with_line_and_column() {
 #[test]
 fn a_file_of_nothing_but_unknown_keys_is_given_up_early() {
     let text: String = (0..1000).map(|key| format!("k{key}.x = 1\n")).collect();
-    assert_eq!(refused(&text).len(), 32);
+    let problems = refused(&text);
+    assert_eq!(problems.len(), 33);
+    assert!(problems[32].contains("warning: the rest of the file was not read"), "{problems:?}");
 }
 
 #[test]
@@ -196,9 +198,12 @@ proptest! {
             ModuleManifest::parse("m", &text).err(),
             MeshFile::parse("m", &text).err(),
         ] {
+            drop((FileKind::of(&text), MeshFile::manifests_named(&text)));
             for problem in problems.into_iter().flatten() {
                 prop_assert!(problem.line >= 1 && problem.line <= text.lines().count() + 1);
                 prop_assert!(problem.column >= 1);
+                prop_assert!(text.get(problem.span.clone()).is_some(), "{problem:?}");
+                prop_assert!(!problem.kind.hint().is_empty());
             }
         }
     }

@@ -75,7 +75,7 @@ people = [{ administrator = 1 }, { name = 'B' }]
 #[test]
 fn what_cant_be_stood_in_for_ends_the_reading() {
     let problems = ModuleManifest::parse("m.toml", "tools = [5]\nname = 'B C'").unwrap_err();
-    assert_eq!(found(&problems), [(1, "tools[0]", "wrong-type")]);
+    assert_eq!(found(&problems), [(1, "tools[0]", "wrong-type"), (1, "", "unfinished")]);
 }
 
 #[test]
