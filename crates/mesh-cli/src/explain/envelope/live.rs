@@ -21,7 +21,7 @@ pub(super) fn explain(capture: &Capture<'_>) -> Option<Explained> {
         InboxAddress::parse(&subject)
     {
         let why = format!("it goes to where {owner} waits for an answer of {}", responder.as_str());
-        return Some(answer(capture, why));
+        return Some(answer(capture, &why));
     }
     let parsed = MeshSubject::parse(&subject).ok()?;
     let responder = match &parsed {
@@ -66,8 +66,8 @@ fn call(capture: &Capture<'_>, asked: &Subject, responder: &Responder) -> Explai
     explained
 }
 
-fn answer(capture: &Capture<'_>, why: String) -> Explained {
-    of(capture, Kind::CallAnswer, &why, |fields, headers| {
+fn answer(capture: &Capture<'_>, why: &str) -> Explained {
+    of(capture, Kind::CallAnswer, why, |fields, headers| {
         let Some(failure) = ToolFailure::decode(headers, &capture.body) else {
             return;
         };
