@@ -44,21 +44,22 @@ pub enum ConnectError {
     Transport(#[from] TransportError),
 }
 
-/// The file that `MESH_CREDENTIAL` names: what a program's own [`connect`] is given.
+/// The file that `MESH_CREDENTIAL` names: what a program of its own gives to [`connect`].
 ///
 /// # Errors
 /// [`ConnectError::NotNamed`].
 pub fn credential_path() -> Result<PathBuf, ConnectError> {
-    match std::env::var_os(CREDENTIAL) {
-        Some(path) if !path.is_empty() => Ok(path.into()),
-        _ => Err(ConnectError::NotNamed),
-    }
+    named(std::env::var_os(CREDENTIAL))
+}
+
+fn named(path: Option<OsString>) -> Result<PathBuf, ConnectError> {
+    path.filter(|path| !path.is_empty()).map(Into::into).ok_or(ConnectError::NotNamed)
 }
 
 /// Connects as whom the credential in the file at `path` says, to the broker that its URL leads to:
 /// `tls://` and `nats://` to NATS, `amqps://` to RabbitMQ, `mem:` to a mesh of this process
-/// ([`InMemoryMesh::listen`](mesh_transport_mem::InMemoryMesh::listen)). Each needs the feature of that
-/// name.
+/// ([`InMemoryMesh::listen`](mesh_transport_mem::InMemoryMesh::listen)). Each needs its feature: `nats`,
+/// `amqp`, `memory`.
 ///
 /// ```no_run
 /// # async fn run(manifest: &mesh_core::manifest::ModuleManifest) -> Result<(), Box<dyn std::error::Error>> {
@@ -144,6 +145,15 @@ fn overruled(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_that_is_not_set_or_empty_is_asked_for() {
+        assert_eq!(named(Some("mail.json".into())).unwrap(), Path::new("mail.json"));
+        for nothing in [None, Some(OsString::new())] {
+            let error = named(nothing).unwrap_err().to_string();
+            assert!(error.starts_with("MESH_CREDENTIAL is not set"), "{error}");
+        }
+    }
 
     #[test]
     fn an_adapter_that_was_left_out_is_named_by_its_feature() {
