@@ -3,6 +3,7 @@
 mod error;
 mod file;
 mod handled;
+mod keeper;
 mod key;
 mod options;
 mod store;
