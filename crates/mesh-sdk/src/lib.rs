@@ -42,6 +42,10 @@ mod workers;
 #[cfg(test)]
 mod tests;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/observability.md")]
+struct Observability;
+
 pub use binding::Binding;
 pub use broker::{Broker, BrokerBuilder};
 pub use close::Closed;

@@ -145,6 +145,11 @@ async fn metrics_of_a_run_are_these_and_no_others() {
     let lines = lines(&snapshotter).join("\n");
     assert_eq!(lines.trim(), include_str!("metrics.txt").trim(), "\n{lines}\n");
     assert!(!lines.contains(SECRET));
+    let documented = include_str!("../../../../docs/observability.md");
+    for line in lines.lines() {
+        let name = line.split(' ').next().unwrap();
+        assert!(documented.contains(&format!("| `{name}` |")), "{name} is not documented");
+    }
 }
 
 #[tokio::test]

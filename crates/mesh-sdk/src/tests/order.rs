@@ -220,6 +220,12 @@ async fn what_is_given_back_at_a_close_goes_back_in_order() {
     ordered.notes.wait(1).await;
     let closed = ordered.audit.close(10 * SECOND).await;
     assert_eq!((closed.finished, closed.released), (0, 5));
+    let notes = ordered.fake.notes().read();
+    assert_eq!(
+        notes,
+        ["consume", "left", "nak", "nak", "nak", "nak", "nak"],
+        "to others, not here"
+    );
     let (_other, notes) = ordered.another().await;
     let seen = notes.wait(5).await;
     assert_eq!(seen, ["a1 #2", "a2 #2", "a3 #2", "a4 #2", "a5 #2"]);
