@@ -78,35 +78,44 @@ mod sealed {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Scope for Whole {}
+#[diagnostic::do_not_recommend]
 impl Scope for Events {}
+#[diagnostic::do_not_recommend]
 impl Scope for Tools {}
+#[diagnostic::do_not_recommend]
 impl Scope for Asking {}
 
+#[diagnostic::do_not_recommend]
 impl<S: Scope> Has<S> for S {
     fn part(&self) -> &S {
         self
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Has<Events> for Whole {
     fn part(&self) -> &Events {
         &self.events
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Has<Tools> for Whole {
     fn part(&self) -> &Tools {
         &self.tools
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Has<Asking> for Whole {
     fn part(&self) -> &Asking {
         &self.tools.asking
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Has<Asking> for Tools {
     fn part(&self) -> &Asking {
         &self.asking

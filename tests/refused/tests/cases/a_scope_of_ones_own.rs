@@ -2,8 +2,6 @@ use mesh_sdk::Broker;
 
 struct Everything;
 
-fn broker(broker: Broker<Everything>) {
-    drop(broker);
-}
+fn broker(_: Broker<Everything>) {}
 
 fn main() {}
