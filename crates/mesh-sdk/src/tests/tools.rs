@@ -201,7 +201,7 @@ async fn the_controllers_tools_are_not_run_for_whom_nobody_proves_to_be_the_cont
             let answer: Result<u32, _> = controller.request(asked, &()).await;
             answer
         });
-        bed.clock.sleepers(1).await;
+        tokio::time::timeout(SECOND * 30, bed.clock.sleepers(1)).await.unwrap();
         bed.clock.advance(SECOND).await;
         let asked = asking.await.unwrap();
         assert!(matches!(asked, Err(RequestError::TimedOut(_))), "{asked:?}");

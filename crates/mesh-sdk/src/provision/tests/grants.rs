@@ -100,7 +100,7 @@ async fn a_grant_that_never_ends_holds_up_its_own_consumer_alone() {
             let brief = brief.clone();
             async move { grant(&brief, "mail").await }
         });
-        bed.clock.sleepers(3).await;
+        soon(bed.clock.sleepers(3)).await;
         bed.clock.advance(Duration::from_secs(1)).await;
         let late = soon(repeat).await.unwrap();
         assert!(matches!(late, Err(AskError::Request(RequestError::TimedOut(_)))), "{late:?}");

@@ -51,7 +51,7 @@ async fn whoever_may_call_it_and_is_not_the_controller_hears_nothing() {
         let broker = Broker::builder(unbound(&bed, principal)).build_only::<Asking>().unwrap();
         let asker = Provisioning::over(&broker).timeout(Duration::from_secs(1));
         let asking = tokio::spawn(async move { grant(&asker, "mail").await });
-        bed.clock.sleepers(1).await;
+        soon(bed.clock.sleepers(1)).await;
         bed.clock.advance(Duration::from_secs(1)).await;
         let asked = soon(asking).await.unwrap();
         assert!(matches!(asked, Err(AskError::Request(RequestError::TimedOut(_)))), "{asked:?}");
