@@ -34,7 +34,7 @@ pub(crate) struct Dispatcher {
     rejections: Rejections,
     handlers: Handlers,
     claims: Claims,
-    in_hand: InHand,
+    in_hand: InHand<HandledKey>,
 }
 
 impl Dispatcher {

@@ -14,6 +14,7 @@ use crate::broker::Broker;
 use crate::causation::cause;
 use crate::error::RequestError;
 use crate::limit::within;
+use crate::scope::{Asking, Has};
 
 /// Which tool is asked, and for how long. A pair `("mail", "send")` is one with 30 s.
 #[derive(Debug, Clone)]
@@ -45,7 +46,7 @@ impl TryFrom<(&str, &str)> for ToolRequest {
     }
 }
 
-impl Broker {
+impl<S: Has<Asking>> Broker<S> {
     /// Asks another's tool and waits for its answer.
     ///
     /// # Errors
@@ -59,8 +60,17 @@ impl Broker {
         I: Serialize + ?Sized + Sync,
         O: DeserializeOwned,
     {
-        let ToolRequest { module, tool, timeout } = tool.try_into()?;
         let input = JsonText::from_value(input).map_err(RequestError::Input)?;
+        let output = self.ask(tool.try_into()?, input).await?;
+        output.decode().map_err(RequestError::OutputShape)
+    }
+
+    /// The same with JSON that is written already, and its answer as it came.
+    pub(crate) async fn ask(
+        &self,
+        ToolRequest { module, tool, timeout }: ToolRequest,
+        input: JsonText,
+    ) -> Result<JsonText, RequestError> {
         let subject = MeshSubject::Tool { module: module.clone(), tool }.to_subject()?;
         let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         let mut message = Message::new(subject.clone(), input.into_bytes())
@@ -70,8 +80,8 @@ impl Broker {
             message =
                 message.with_header(names::CAUSATION_ID, HeaderValue::new(cause.to_header())?);
         }
-        let requests = self.0.connection.requests().map_err(RequestError::Transport)?;
-        let asking = requests.request(Responder::Module(module), message, timeout);
+        let asking =
+            self.part::<Asking>().requests.request(Responder::Module(module), message, timeout);
         let clock = self.0.connection.clock();
         let answer = within(&**clock, timeout, Operation::Request, asking).await?;
         match ToolFailure::decode(answer.headers(), answer.payload()) {
@@ -82,7 +92,6 @@ impl Broker {
             }
             Some(failure) => return Err(RequestError::Tool(failure)),
         }
-        let output = JsonText::new(answer.payload().clone()).map_err(RequestError::Output)?;
-        output.decode().map_err(RequestError::OutputShape)
+        JsonText::new(answer.payload().clone()).map_err(RequestError::Output)
     }
 }

@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicU64;
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
 use mesh_core::name::ToolName;
-use mesh_core::port::{Call, Connection, ErrorKind, Operation, ServeOptions, TransportError};
+use mesh_core::port::{
+    Call, Capability, Clock, ErrorKind, Operation, Requests, ServeOptions, TransportError,
+};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -20,10 +22,12 @@ use crate::error::HandleError;
 use crate::limit::within;
 use crate::places::Room;
 use crate::reading::{Opener, Source};
+use crate::reserved::controllers;
+use crate::scope::{Has, Tools};
 use crate::tool::ToolCall;
 use crate::workers::Workers;
 
-impl Broker {
+impl<S: Has<Tools>> Broker<S> {
     /// Answers for a tool of this module, sharing its calls with every other process that serves it.
     ///
     /// What the handler gives is the answer; a [`ToolFailure`], a panic or an output that is no
@@ -50,30 +54,6 @@ impl Broker {
         W: Future<Output = Result<O, ToolFailure>> + Send + 'static,
         O: Serialize + Send + Sync,
     {
-        let tool = tool.try_into()?;
-        let (_, module) = self.module()?;
-        let subject =
-            MeshSubject::Tool { module: module.clone(), tool: tool.clone() }.to_subject()?;
-        let reserved = Reserved::take(&self.0.serving, tool)?;
-        if reserved.fill(self.serve(subject, handler).await?) {
-            Ok(())
-        } else {
-            Err(TransportError::new(ErrorKind::Closed, Operation::Serve).into())
-        }
-    }
-
-    async fn serve<F, W, O>(&self, subject: Subject, handler: F) -> Result<Line, HandleError>
-    where
-        F: Fn(ToolCall) -> W + Send + Sync + 'static,
-        W: Future<Output = Result<O, ToolFailure>> + Send + 'static,
-        O: Serialize + Send + Sync,
-    {
-        let connection = &self.0.connection;
-        let clock = connection.clock();
-        let lost = Arc::clone(&self.0.lost_answers);
-        let name = subject.to_string();
-        let open = opener(connection.clone(), subject, Arc::clone(&lost));
-        let source = Source::open(name, Operation::Serve, open).await?;
         let handler: Arc<Handler> = Arc::new(move |call| {
             let work = handler(call);
             async move {
@@ -83,6 +63,44 @@ impl Broker {
             }
             .boxed()
         });
+        self.serve_all([(tool.try_into()?, handler)]).await
+    }
+
+    /// Serves all of these tools, or none of them.
+    pub(crate) async fn serve_all<const N: usize>(
+        &self,
+        tools: [(ToolName, Arc<Handler>); N],
+    ) -> Result<(), HandleError> {
+        let module = &self.part::<Tools>().here.module;
+        let mut served = Vec::with_capacity(N);
+        for (tool, handler) in tools {
+            let named = MeshSubject::Tool { module: module.clone(), tool: tool.clone() };
+            let reserved = Reserved::take(&self.0.serving, tool)?;
+            let (workers, line) = self.serve(named.to_subject()?, handler).await?;
+            served.push((reserved, workers, line));
+        }
+        for (reserved, workers, line) in served {
+            self.0.keep(workers, Operation::Serve)?;
+            if !reserved.fill(line) {
+                return Err(TransportError::new(ErrorKind::Closed, Operation::Serve).into());
+            }
+        }
+        Ok(())
+    }
+
+    async fn serve(
+        &self,
+        subject: Subject,
+        handler: Arc<Handler>,
+    ) -> Result<(Workers, Line), HandleError> {
+        let connection = &self.0.connection;
+        let clock = connection.clock();
+        let lost = Arc::clone(&self.0.lost_answers);
+        let name = subject.to_string();
+        let requests = Arc::clone(&self.part::<Tools>().asking.requests);
+        let scoped = connection.transport().capabilities().has(Capability::ScopedReplies);
+        let open = opener(Arc::clone(clock), requests, subject, scoped, Arc::clone(&lost));
+        let source = Source::open(name, Operation::Serve, open).await?;
         let counter = Arc::new(Counter {
             handler,
             clock: Arc::clone(clock),
@@ -92,42 +110,45 @@ impl Broker {
         });
         let handlers = self.0.settings.concurrency;
         let room = Room { handlers, retries: 0, unhandled: 0, holds: false };
-        let (workers, line) =
-            Workers::start(source, Arc::clone(clock), room, move |call, place| {
-                let (counter, taken) = (Arc::clone(&counter), counter.clock.monotonic());
-                async move { counter.serve(call, taken, place).await }
-            });
-        self.0.keep(workers, Operation::Serve)?;
-        Ok(line)
+        Ok(Workers::start(source, Arc::clone(clock), room, move |call, place| {
+            let (counter, taken) = (Arc::clone(&counter), counter.clock.monotonic());
+            async move { counter.serve(call, taken, place).await }
+        }))
     }
 }
 
-fn opener(connection: Connection, subject: Subject, lost: Arc<AtomicU64>) -> Opener<Call> {
+fn opener(
+    clock: Arc<dyn Clock>,
+    requests: Arc<dyn Requests>,
+    subject: Subject,
+    scoped: bool,
+    lost: Arc<AtomicU64>,
+) -> Opener<Call> {
     let filter = Filter::from(subject);
     Box::new(move || {
-        let (connection, filter) = (connection.clone(), filter.clone());
-        let lost = Arc::clone(&lost);
+        let (clock, requests) = (Arc::clone(&clock), Arc::clone(&requests));
+        let (filter, lost) = (filter.clone(), Arc::clone(&lost));
         async move {
             let options = ServeOptions::default();
             let span = options.timeout;
-            let serving = connection.requests()?.serve(filter, options);
-            let calls = within(&**connection.clock(), span, Operation::Serve, serving).await?;
-            Ok(Counter::heed(calls, lost))
+            let serving = requests.serve(filter, options);
+            let calls = within(&*clock, span, Operation::Serve, serving).await?;
+            Ok(controllers(Counter::heed(calls, lost), scoped))
         }
         .boxed()
     })
 }
 
-type Tools = Mutex<BTreeMap<ToolName, Option<Line>>>;
+type Serving = Mutex<BTreeMap<ToolName, Option<Line>>>;
 
 /// The place of a tool that is about to be served; free again when it is dropped without a line.
 struct Reserved<'a> {
-    tools: &'a Tools,
+    tools: &'a Serving,
     tool: Option<ToolName>,
 }
 
 impl<'a> Reserved<'a> {
-    fn take(tools: &'a Tools, tool: ToolName) -> Result<Self, HandleError> {
+    fn take(tools: &'a Serving, tool: ToolName) -> Result<Self, HandleError> {
         let mut known = tools.lock();
         match known.get(&tool).map(|line| line.as_ref().map(Line::binding)) {
             None => {
@@ -161,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
-        let (tools, tool) = (Tools::default(), mesh_testkit::fixtures::tool_name("send"));
+        let (tools, tool) = (Serving::default(), mesh_testkit::fixtures::tool_name("send"));
         let reserved = Reserved::take(&tools, tool.clone()).unwrap();
         tools.lock().clear();
         assert!(!reserved.fill(Line::new()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{
-    Capability, Connection, ConsumeOptions, Delivery, ErrorKind, Operation, TransportError,
+    Capability, Clock, ConsumeOptions, Delivery, ErrorKind, Operation, Streams, TransportError,
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName};
@@ -18,6 +18,7 @@ use crate::event::{HandlerError, ReceivedEvent};
 use crate::limit::{MARGIN, PATIENCE, limited, overdue, within};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
+use crate::scope::{Events, Has};
 use crate::workers::Workers;
 
 /// How many deliveries may wait here for their next try, beside those whose handlers run, where the
@@ -33,7 +34,7 @@ pub(crate) struct Consuming {
     pub(crate) line: Line,
 }
 
-impl Broker {
+impl<S: Has<Events>> Broker<S> {
     /// Handles events that match `pattern`, a filter over `<module>.<event>`: `mail.letter.sent`,
     /// `mail.*`, `ledger.>`.
     ///
@@ -81,8 +82,8 @@ impl Broker {
     }
 
     async fn start_consuming(&self) -> Result<Consuming, SubscribeError> {
-        let (node, module) = self.module()?;
-        let name = ConsumerName::of_module(node, module);
+        let Events { here, streams } = self.part();
+        let name = here.consumer();
         let connection = &self.0.connection;
         let (clock, capabilities) = (connection.clock(), connection.transport().capabilities());
         let handlers = self.0.settings.concurrency;
@@ -98,7 +99,7 @@ impl Broker {
             in_flight: NonZeroUsize::new(room.total()).unwrap_or(NonZeroUsize::MIN),
             ..ConsumeOptions::default()
         };
-        let open = opener(connection.clone(), name.clone(), options);
+        let open = opener(Arc::clone(clock), Arc::clone(streams), name.clone(), options);
         let source = Source::open(name.to_string(), Operation::Consume, open).await?;
         let dispatcher = Arc::new(Dispatcher::new(
             name,
@@ -128,18 +129,19 @@ impl Broker {
 }
 
 fn opener(
-    connection: Connection,
+    clock: Arc<dyn Clock>,
+    streams: Arc<dyn Streams>,
     consumer: ConsumerName,
     options: ConsumeOptions,
 ) -> Opener<Delivery> {
     let consumer = ConsumerRef::new(StreamName::Events, consumer);
     Box::new(move || {
-        let (connection, consumer, options) =
-            (connection.clone(), consumer.clone(), options.clone());
+        let (clock, streams) = (Arc::clone(&clock), Arc::clone(&streams));
+        let (consumer, options) = (consumer.clone(), options.clone());
         async move {
             let span = options.timeout;
-            let consuming = connection.streams()?.consume(consumer, options);
-            within(&**connection.clock(), span, Operation::Consume, consuming).await
+            let consuming = streams.consume(consumer, options);
+            within(&*clock, span, Operation::Consume, consuming).await
         }
         .boxed()
     })

@@ -49,6 +49,10 @@ impl Ground for Amqp {
         self.dial(self.layout.user_of(&module("n1", name)).unwrap()).await
     }
 
+    async fn controller(&self) -> Connection {
+        self.dial(&self.layout.users()[0]).await
+    }
+
     async fn captured(self) -> Vec<Captured> {
         let wanted = json!({ "count": 1000, "ackmode": "ack_requeue_false", "encoding": "base64" });
         let path = ["queues", self.host.name(), TAP, "get"];

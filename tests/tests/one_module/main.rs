@@ -13,6 +13,7 @@ mod captured;
 mod memory;
 mod module;
 mod nats;
+mod provisioning;
 
 use std::time::Duration;
 
@@ -72,4 +73,19 @@ async fn an_event_is_on_the_wire_as_the_protocol_writes_it() {
     assert_eq!(header("x-schema"), "2");
     assert_eq!(first.body(), "{\"to\":\"zoë\",\"lines\":[\"a\\\"b\",\"\\u0000\"],\"size\":1.5}");
     assert_eq!(carried[1].header("x-causation-id"), Some(header("x-event-id")));
+}
+
+#[tokio::test]
+async fn a_provider_the_controller_and_a_consumer_run_unchanged_on_memory() {
+    provisioning::run(&memory::Memory::raise(&provisioning::mesh()).await).await;
+}
+
+#[tokio::test]
+async fn a_provider_the_controller_and_a_consumer_run_unchanged_on_nats() {
+    provisioning::run(&nats::Nats::raise(&provisioning::mesh()).await).await;
+}
+
+#[tokio::test]
+async fn a_provider_the_controller_and_a_consumer_run_unchanged_on_rabbitmq() {
+    provisioning::run(&amqp::Amqp::raise(&provisioning::mesh()).await).await;
 }

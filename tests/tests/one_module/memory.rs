@@ -38,6 +38,10 @@ impl Ground for Memory {
         self.mesh.connect(module("n1", name)).unwrap()
     }
 
+    async fn controller(&self) -> Connection {
+        self.mesh.controller().clone()
+    }
+
     async fn captured(mut self) -> Vec<Captured> {
         soon(self.tap.transport().flush(PATIENCE)).await.unwrap();
         sorted(all(&mut self.events), all(&mut self.calls), all(&mut self.answers))

@@ -50,6 +50,9 @@ pub(crate) trait Ground: Sync + Sized {
     /// A connection of that module on `n1`, with the rights that follow from the files.
     async fn connect(&self, module: &str) -> Connection;
 
+    /// A connection of the controller's, beside the modules.
+    async fn controller(&self) -> Connection;
+
     /// All that was carried until now: events, and calls with their answers.
     async fn captured(self) -> Vec<Captured>;
 }

@@ -51,6 +51,10 @@ impl Ground for Nats {
         dial(&self.server, &format!("{module}.n1")).await
     }
 
+    async fn controller(&self) -> Connection {
+        dial(&self.server, "controller-edge").await
+    }
+
     async fn captured(self) -> Vec<Captured> {
         let events = self.bus.into_inner().settle().await.unwrap().messages;
         let others = self.edge.into_inner().settle().await.unwrap().messages;

@@ -1,7 +1,7 @@
 //! Grants and withdrawals.
 
 use mesh_core::json::JsonText;
-use mesh_core::provision::{GrantRequest, Granted, WithdrawRequest};
+use mesh_core::provision::{GrantRequest, Granted, Handover, WithdrawRequest};
 use mesh_testkit::strategies::*;
 use proptest::prelude::*;
 
@@ -30,6 +30,13 @@ proptest! {
         if let Some(less) = promised.get(1..) {
             prop_assert!(Granted::decode(body.as_bytes(), less).is_err());
         }
+    }
+
+    #[test]
+    fn what_is_handed_over_arrives_as_it_was_granted(key in provision_key(), (granted, _) in granted()) {
+        let handover = Handover::new(key, granted);
+        let read = Handover::decode(handover.encode().as_bytes()).unwrap();
+        prop_assert_eq!(read, handover);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod memory;
 mod meshes;
 mod model;
 mod patterns;
+mod provisioning;
 
 use proptest::test_runner::Config;
 

@@ -1,6 +1,6 @@
 //! What is wrong in the files and between them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use mesh_core::manifest::{
@@ -8,7 +8,7 @@ use mesh_core::manifest::{
 };
 use mesh_core::name::{ModuleName, NodeName};
 
-use super::gather::Files;
+use super::gather::{File, Files};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -32,59 +32,95 @@ enum Read {
     Broken,
 }
 
+/// The files as they read, by their numbers.
+#[derive(Default)]
+struct Reading {
+    files: Vec<Read>,
+    /// Mesh files, broken ones too, with the manifests that each names, by its assignments: nothing
+    /// for one that can't be had.
+    meshes: Vec<(usize, Vec<Option<usize>>)>,
+    modules: Vec<usize>,
+}
+
 /// Checks each file, and the mesh that they make: each mesh file's, or that of all manifests where
 /// there is no mesh file.
 pub(super) fn judge(files: &mut Files) -> Verdict {
     let mut problems = Vec::new();
-    let mut read: Vec<Read> = Vec::new();
-    let mut meshes = Vec::new();
-    // Files that a mesh file names come to the end, and are read in their turn.
-    let mut number = 0;
-    while number < files.files.len() {
-        let (found, wrong) = parse(files, number);
-        problems.extend(wrong);
-        if files.files[number].kind == FileKind::Mesh {
-            meshes.push((number, named(files, number, &found, &mut problems)));
-        }
-        read.push(found);
-        number += 1;
-    }
-    let modules = || (0..read.len()).filter(|&number| files.files[number].kind == FileKind::Module);
-    for (number, named) in &meshes {
-        let Read::Mesh(mesh) = &read[*number] else {
+    let reading = Reading::of(files, &mut problems);
+    let is_broken = |number: &usize| matches!(reading.files[*number], Read::Broken);
+    for (number, named) in &reading.meshes {
+        let Read::Mesh(mesh) = &reading.files[*number] else {
             continue;
         };
         // Beside one mesh file, a manifest that it doesn't name may be forgotten there.
-        let all: Vec<usize> = if meshes.len() == 1 {
-            modules().collect()
-        } else {
-            named.iter().flatten().copied().collect()
+        let members = match reading.meshes.len() {
+            1 => reading.modules.clone(),
+            _ => named.iter().flatten().copied().collect(),
         };
-        let broken = Broken::of(mesh, named, &all, &read);
-        let found = Mesh::resolve(mesh, &manifests(&all, &read));
+        let broken = Broken {
+            modules: (mesh.assignments.iter().zip(named))
+                .filter(|(_, number)| number.as_ref().is_none_or(is_broken))
+                .map(|(assignment, _)| assignment.module.clone())
+                .collect(),
+            others: members
+                .iter()
+                .any(|member| is_broken(member) && !named.contains(&Some(*member))),
+        };
+        let found = Mesh::resolve(mesh, &reading.manifests(&members));
         problems.extend(told(found).filter(|problem| broken.leave(&problem.kind)));
     }
-    let all: Vec<usize> = modules().collect();
-    let mut notes = Vec::new();
-    if meshes.is_empty() && all.len() > 1 {
-        let mut broken = Broken::default();
-        broken.unnamed = all.iter().any(|&number| matches!(read[number], Read::Broken));
-        // Any node: that they run somewhere is all that is known.
+    if reading.meshes.is_empty() && reading.modules.len() > 1 {
+        let others = reading.modules.iter().any(is_broken);
+        let broken = Broken { modules: HashSet::new(), others };
+        // On any node: that they run somewhere is all that is known.
         if let Ok(node) = NodeName::new("n1") {
-            let found = Mesh::on_one_node(&node, manifests(&all, &read));
+            let found = Mesh::on_one_node(&node, reading.manifests(&reading.modules));
             problems.extend(told(found).filter(|problem| broken.leave(&problem.kind)));
         }
-    } else if meshes.is_empty() && all.len() == 1 {
+    }
+    let mut notes = Vec::new();
+    if reading.meshes.is_empty() && reading.modules.len() == 1 {
         notes.push(ALONE);
     }
-    if read.len() > 1 && read.iter().any(|read| matches!(read, Read::Broken)) {
+    if reading.files.len() > 1 && (0..reading.files.len()).any(|number| is_broken(&number)) {
         notes.push(AS_FAR);
     }
     Verdict { problems: in_order(problems, files), notes }
 }
 
-fn parse(files: &Files, number: usize) -> (Read, Vec<Problem>) {
-    let file = &files.files[number];
+impl Reading {
+    /// Reads all files, and those that mesh files name: they come to the end, and have their turn.
+    fn of(files: &mut Files, problems: &mut Vec<Problem>) -> Self {
+        let mut reading = Self::default();
+        while let Some(file) = files.files.get(reading.files.len()) {
+            let number = reading.files.len();
+            let kind = file.kind;
+            let (read, wrong) = parse(file);
+            problems.extend(wrong);
+            match kind {
+                FileKind::Mesh => {
+                    reading.meshes.push((number, named(files, number, &read, problems)));
+                }
+                FileKind::Module => reading.modules.push(number),
+            }
+            reading.files.push(read);
+        }
+        reading
+    }
+
+    /// Those that are in order, each once.
+    fn manifests(&self, numbers: &[usize]) -> Vec<ModuleManifest> {
+        let mut seen = HashSet::new();
+        let numbers = numbers.iter().filter(|number| seen.insert(**number));
+        let manifests = numbers.filter_map(|&number| match &self.files[number] {
+            Read::Module(manifest) => Some(manifest.clone()),
+            _ => None,
+        });
+        manifests.collect()
+    }
+}
+
+fn parse(file: &File) -> (Read, Vec<Problem>) {
     if let Some(problem) = &file.problem {
         return (Read::Broken, vec![problem.clone()]);
     }
@@ -98,8 +134,7 @@ fn parse(files: &Files, number: usize) -> (Read, Vec<Problem>) {
     }
 }
 
-/// The numbers of the manifests that a mesh file names, by its assignments; nothing for one that
-/// can't be had, which is told.
+/// The manifests that a mesh file names. That one can't be had is told.
 fn named(
     files: &mut Files,
     number: usize,
@@ -128,16 +163,6 @@ fn named(
     found
 }
 
-fn manifests(numbers: &[usize], read: &[Read]) -> Vec<ModuleManifest> {
-    let mut seen = HashSet::new();
-    let manifests = numbers.iter().filter(|number| seen.insert(**number));
-    let manifests = manifests.filter_map(|&number| match &read[number] {
-        Read::Module(manifest) => Some(manifest.clone()),
-        _ => None,
-    });
-    manifests.collect()
-}
-
 fn told(found: Result<Mesh, Problems>) -> impl Iterator<Item = Problem> {
     let problems: Vec<Problem> = match found {
         Ok(mesh) => mesh.warnings().to_vec(),
@@ -147,49 +172,36 @@ fn told(found: Result<Mesh, Problems>) -> impl Iterator<Item = Problem> {
 }
 
 /// The modules of whose manifests nothing is known.
-#[derive(Debug, Default)]
 struct Broken {
-    named: HashSet<ModuleName>,
+    modules: HashSet<ModuleName>,
     /// Whether there are others, whose names are not known.
-    unnamed: bool,
+    others: bool,
 }
 
 impl Broken {
-    fn of(mesh: &MeshFile, named: &[Option<usize>], all: &[usize], read: &[Read]) -> Self {
-        let is_broken = |number: &usize| matches!(read[*number], Read::Broken);
-        let assigned = mesh.assignments.iter().zip(named);
-        let broken = assigned.filter(|(_, number)| number.as_ref().is_none_or(is_broken));
-        Self {
-            named: broken.map(|(assignment, _)| assignment.module.clone()).collect(),
-            unnamed: all.iter().any(|number| is_broken(number) && !named.contains(&Some(*number))),
-        }
-    }
-
     /// Whether this holds whatever they say.
     fn leave(&self, kind: &ProblemKind) -> bool {
-        let known = |module: &ModuleName| !self.unnamed && !self.named.contains(module);
+        let known = |module: &ModuleName| !self.others && !self.modules.contains(module);
         match kind {
             ProblemKind::UnknownModule(module) => known(module),
             ProblemKind::UnknownTool(tool) => known(&tool.module),
             ProblemKind::NobodyProvides { from: Some(from), .. } => known(from),
             ProblemKind::NobodyProvides { from: None, .. }
             | ProblemKind::NobodyEmits(_)
-            | ProblemKind::NobodyConsumes(_) => !self.unnamed && self.named.is_empty(),
+            | ProblemKind::NobodyConsumes(_) => !self.others && self.modules.is_empty(),
             _ => true,
         }
     }
 }
 
 /// Each once, in the order of the files and of their places.
-fn in_order(problems: Vec<Problem>, files: &Files) -> Vec<Problem> {
-    let numbers: std::collections::HashMap<&str, usize> =
-        files.files.iter().enumerate().map(|(number, file)| (file.name.as_str(), number)).collect();
-    let key = |problem: &Problem| {
-        let number = numbers.get(&*problem.file).copied().unwrap_or(usize::MAX);
-        (number, problem.line, problem.column)
-    };
-    let mut problems = problems;
-    problems.sort_by_key(key);
+fn in_order(mut problems: Vec<Problem>, files: &Files) -> Vec<Problem> {
+    let names = files.files.iter().enumerate().map(|(number, file)| (file.name.as_str(), number));
+    let numbers: HashMap<&str, usize> = names.collect();
+    problems.sort_by_key(|problem| {
+        let number = numbers.get(&*problem.file).copied();
+        (number.unwrap_or(usize::MAX), problem.line, problem.column)
+    });
     // A manifest of two meshes may have the same twice.
     problems.dedup();
     problems

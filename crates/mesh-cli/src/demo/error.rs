@@ -46,6 +46,8 @@ pub(crate) enum DemoError {
     #[error(transparent)]
     Handle(#[from] mesh_sdk::HandleError),
     #[error(transparent)]
+    Provide(#[from] mesh_sdk::provision::ProvideError),
+    #[error(transparent)]
     Build(#[from] mesh_sdk::BuildError),
     #[error("can't write the story: {0}")]
     Write(#[from] io::Error),
@@ -92,6 +94,7 @@ impl DemoError {
             | Self::Transport(_)
             | Self::Subscribe(_)
             | Self::Handle(_)
+            | Self::Provide(_)
             | Self::Build(_) => "MESH_LOG=debug tells more of what happened",
             Self::Write(_) => "let somebody read it",
         }

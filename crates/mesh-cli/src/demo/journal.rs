@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use mesh_core::event::EventId;
 use mesh_core::identity::Instance;
+use mesh_core::name::EventName;
+use mesh_sdk::ReceivedEvent;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -14,10 +16,30 @@ pub(crate) struct Handling {
     pub(crate) at: Instance,
     /// Which event.
     pub(crate) id: EventId,
+    /// What happened.
+    pub(crate) event: EventName,
+    /// Who says so.
+    pub(crate) from: Instance,
+    /// The event that caused it.
+    pub(crate) cause: Option<EventId>,
     /// Which try, from 1.
     pub(crate) attempt: u32,
     /// Whether it succeeded.
     pub(crate) ok: bool,
+}
+
+impl Handling {
+    pub(crate) fn of(event: &ReceivedEvent, at: &Instance, ok: bool) -> Self {
+        Self {
+            at: at.clone(),
+            id: event.event.id().clone(),
+            event: event.name.clone(),
+            from: Instance { node: event.event.node().clone(), module: event.module.clone() },
+            cause: event.event.causation().cloned(),
+            attempt: event.attempt,
+            ok,
+        }
+    }
 }
 
 /// Every run of every handler, in order.
@@ -47,18 +69,28 @@ impl Journal {
         self.entries.lock().iter().filter(|handling| handling.id == *id).cloned().collect()
     }
 
+    /// Every run until now.
+    pub(crate) fn all(&self) -> Vec<Handling> {
+        self.entries.lock().clone()
+    }
+
     /// Waits until `enough` of the runs for one event, or until patience ends.
     pub(crate) async fn wait(
         &self,
         id: &EventId,
         enough: impl Fn(&[Handling]) -> bool + Send + Sync,
     ) {
+        self.wait_for(|| enough(&self.of(id))).await;
+    }
+
+    /// Waits until it is so, by what is written here, or until patience ends.
+    pub(crate) async fn wait_for(&self, is_so: impl Fn() -> bool + Send + Sync) {
         let waiting = async {
             loop {
                 let written = self.written.notified();
                 tokio::pin!(written);
                 written.as_mut().enable();
-                if enough(&self.of(id)) {
+                if is_so() {
                     return;
                 }
                 written.await;

@@ -8,9 +8,11 @@ mod ground;
 mod journal;
 pub(crate) mod load;
 mod raise;
+mod reader;
 mod select;
 mod story;
 mod teller;
+mod vault;
 
 #[cfg(test)]
 mod tests;
@@ -36,11 +38,11 @@ pub(crate) async fn run(
     let mesh = load::mesh(file)?;
     let ground = ground::lay(place, &mesh, broken).await?;
     teller.opening(&mesh, &*ground)?;
-    let raised = raise::raise(mesh, ground, broken).await?;
+    let mut raised = raise::raise(mesh, ground, broken).await?;
     let mut results = Vec::new();
     for name in FlowName::ALL {
         tracing::debug!(flow = name.word(), "begins");
-        let result = flow::run(name, &raised).await;
+        let result = flow::run(name, &mut raised).await;
         tracing::debug!(flow = name.word(), steps = result.steps.len(), "ends");
         teller.flow(&result)?;
         results.push(result);

@@ -7,35 +7,30 @@ use std::time::Duration;
 
 use mesh_core::identity::Instance;
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{EventPattern, Mesh, ModuleManifest};
+use mesh_core::manifest::{Mesh, ModuleManifest};
 use mesh_core::name::PersonName;
 use mesh_core::tool::ToolFailure;
 use mesh_core::topology::Topology;
-use mesh_sdk::{Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
+use mesh_sdk::{Asking, Broker, Closed, RetryPolicy, ToolCall};
 use serde::{Deserialize, Serialize};
 
 use super::ground::Ground;
-use super::journal::{Handling, Journal};
+use super::journal::Journal;
+use super::reader::Reader;
 use super::story::who;
+use super::vault::Vault;
 use super::{DemoError, FlowName};
 
 /// A mesh that runs.
 pub(crate) struct Raised {
-    pub(crate) mesh: Mesh,
+    pub(crate) mesh: Arc<Mesh>,
     pub(crate) broken: Option<FlowName>,
     pub(crate) topology: Topology,
     pub(crate) ground: Box<dyn Ground>,
     pub(crate) modules: BTreeMap<Instance, Broker>,
-    pub(crate) people: BTreeMap<PersonName, Broker>,
+    pub(crate) people: BTreeMap<PersonName, Broker<Asking>>,
     pub(crate) journal: Arc<Journal>,
-}
-
-/// The data of the demo's events: which flow an event belongs to, and at whom it is aimed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Note {
-    pub(crate) flow: FlowName,
-    /// The consumer, as text, whose handler is to fail; everybody else's succeeds.
-    pub(crate) fails_at: Option<String>,
+    vault: Vault,
 }
 
 /// What a tool of the demo is asked.
@@ -52,9 +47,6 @@ pub(crate) struct Echo {
     pub(crate) caller: Option<String>,
 }
 
-/// Why a handler fails that is to fail.
-pub(crate) const FAILURE: &str = "the demo asked for a failure";
-
 /// Short, so that five tries take less than a second.
 const RETRY: RetryPolicy =
     RetryPolicy { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
@@ -64,73 +56,25 @@ pub(crate) async fn raise(
     ground: Box<dyn Ground>,
     broken: Option<FlowName>,
 ) -> Result<Raised, DemoError> {
-    let journal = Arc::new(Journal::default());
-    let mut modules = BTreeMap::new();
+    let mut raised = Raised {
+        topology: mesh.topology()?,
+        mesh: Arc::new(mesh),
+        broken,
+        ground,
+        modules: BTreeMap::new(),
+        people: BTreeMap::new(),
+        journal: Arc::default(),
+        vault: Vault::default(),
+    };
+    let mesh = Arc::clone(&raised.mesh);
     for instance in mesh.instances() {
-        let Some(assigned) = mesh.module(&instance.module) else {
-            continue;
-        };
-        let (node, module) = (instance.node.clone(), instance.module.clone());
-        let connection = ground.connect(&Principal::Module { node, module }).await?;
-        let manifest = &assigned.manifest;
-        let module = Broker::builder(connection).manifest(manifest).retry(RETRY).build()?;
-        subscribe(&module, &instance, manifest, broken, &journal).await?;
-        serve(&module, manifest, broken).await?;
-        modules.insert(instance, module);
+        raised.start(&instance).await?;
     }
-    let mut people = BTreeMap::new();
     for (name, _) in mesh.people() {
-        let connection = ground.connect(&Principal::Person { name: name.clone() }).await?;
-        people.insert(name.clone(), Broker::builder(connection).build()?);
+        let connection = raised.ground.connect(&Principal::Person { name: name.clone() }).await?;
+        raised.people.insert(name.clone(), Broker::builder(connection).build_only()?);
     }
-    Ok(Raised { topology: mesh.topology()?, mesh, broken, ground, modules, people, journal })
-}
-
-async fn subscribe(
-    module: &Broker,
-    instance: &Instance,
-    manifest: &ModuleManifest,
-    broken: Option<FlowName>,
-    journal: &Arc<Journal>,
-) -> Result<(), DemoError> {
-    for filter in EventPattern::minimal_filters(&manifest.consumes) {
-        let (at, journal) = (instance.clone(), Arc::clone(journal));
-        module
-            .subscribe(filter, move |event| {
-                let (at, journal) = (at.clone(), Arc::clone(&journal));
-                async move { react(&at, broken, &journal, &event) }
-            })
-            .await?;
-    }
-    Ok(())
-}
-
-/// What every handler of the demo does: fails where the event says so, and writes down what it did.
-fn react(
-    at: &Instance,
-    broken: Option<FlowName>,
-    journal: &Journal,
-    event: &ReceivedEvent,
-) -> Result<(), HandlerError> {
-    let note: Note = event.decode()?;
-    if broken == Some(FlowName::Events) && note.flow == FlowName::Events {
-        return Ok(());
-    }
-    let aimed = note.fails_at.as_deref() == Some(&at.to_string());
-    let fails = aimed
-        && broken != Some(note.flow)
-        && match note.flow {
-            FlowName::Retry => event.attempt == 1,
-            FlowName::DeadLetter => true,
-            _ => false,
-        };
-    journal.write(Handling {
-        at: at.clone(),
-        id: event.event.id().clone(),
-        attempt: event.attempt,
-        ok: !fails,
-    });
-    if fails { Err(HandlerError::retry(FAILURE)) } else { Ok(()) }
+    Ok(raised)
 }
 
 async fn serve(
@@ -158,6 +102,36 @@ async fn serve(
 }
 
 impl Raised {
+    /// Starts a module on a node: connects as it, with handlers, tools and what it provides.
+    pub(crate) async fn start(&mut self, instance: &Instance) -> Result<(), DemoError> {
+        let mesh = Arc::clone(&self.mesh);
+        let Some(assigned) = mesh.module(&instance.module) else {
+            return Ok(());
+        };
+        let manifest = &assigned.manifest;
+        let connection = self.ground.connect(&instance.clone().into()).await?;
+        let module = Broker::builder(connection).manifest(manifest).retry(RETRY).build()?;
+        let reader = Reader {
+            at: instance.clone(),
+            broker: module.clone(),
+            mesh: Arc::clone(&self.mesh),
+            broken: self.broken,
+            journal: Arc::clone(&self.journal),
+        };
+        reader.subscribe(manifest).await?;
+        serve(&module, manifest, self.broken).await?;
+        if !manifest.provides.is_empty() {
+            self.vault.provider(manifest, self.broken).serve(&module).await?;
+        }
+        self.modules.insert(instance.clone(), module);
+        Ok(())
+    }
+
+    /// Everybody who may ask for something: modules and people.
+    pub(crate) fn callers(&self) -> impl Iterator<Item = Broker<Asking>> {
+        self.modules.values().map(Broker::only).chain(self.people.values().cloned())
+    }
+
     /// Whom a tool is told that calls it.
     pub(crate) fn told(&self, caller: &Principal) -> Option<String> {
         self.ground.proves_callers().then(|| who(caller))
@@ -168,7 +142,7 @@ impl Raised {
     pub(crate) async fn close(self) -> (Closed, Option<String>) {
         let timeout = Duration::from_secs(2);
         let mut total = Closed::default();
-        for broker in self.modules.values().chain(self.people.values()) {
+        for broker in self.callers() {
             let closed = broker.close(timeout).await;
             total.finished += closed.finished;
             total.released += closed.released;

@@ -2,19 +2,34 @@
 
 use mesh_core::identity::Instance;
 use mesh_core::manifest::{Access, ModuleManifest, ToolRef};
-use mesh_core::name::{ConsumerName, EventName};
+use mesh_core::name::{ConsumerName, EventName, ModuleName};
+use mesh_core::provision::{GrantRequest, ProvisionKey};
 use mesh_core::topology::{ConsumerRef, StreamName};
-use mesh_sdk::Broker;
+use mesh_sdk::{Asking, Broker};
 
 use super::raise::Raised;
 
+/// An event, who emits it and who consumes it.
+pub(crate) type Consumed = (Instance, EventName, Vec<Instance>);
+
+/// What an instance requires of a module that runs.
+pub(crate) struct Required {
+    pub(crate) request: GrantRequest,
+    pub(crate) provider: ModuleName,
+    /// The fields that its credential has.
+    pub(crate) promised: Vec<String>,
+}
+
 impl Raised {
-    /// The event number `index` of those that somebody consumes (the last, if there are fewer):
-    /// who emits it, its name, and who consumes it.
-    pub(crate) fn a_consumed_event(
-        &self,
-        index: usize,
-    ) -> Option<(Instance, EventName, Vec<Instance>)> {
+    /// The event number `index` of those that somebody consumes (the last, if there are fewer).
+    pub(crate) fn a_consumed_event(&self, index: usize) -> Option<Consumed> {
+        let mut found = self.consumed_events();
+        let index = index.min(found.len().checked_sub(1)?);
+        Some(found.swap_remove(index))
+    }
+
+    /// All events that somebody consumes, of each instance that emits them.
+    pub(crate) fn consumed_events(&self) -> Vec<Consumed> {
         let mut found = Vec::new();
         for emitter in self.mesh.instances() {
             let Some(module) = self.mesh.module(&emitter.module) else {
@@ -28,8 +43,29 @@ impl Raised {
                 }
             }
         }
-        let index = index.min(found.len().checked_sub(1)?);
-        Some(found.swap_remove(index))
+        found
+    }
+
+    /// What every instance requires, where somebody is there to provide it.
+    pub(crate) fn required(&self) -> Vec<Required> {
+        let mut found = Vec::new();
+        for consumer in self.mesh.instances() {
+            let module = self.mesh.module(&consumer.module);
+            for required in module.iter().flat_map(|module| &module.manifest.requires) {
+                let (consumer, name) = (consumer.clone(), required.provision.clone());
+                let key = ProvisionKey { provision: name, consumer };
+                let request = GrantRequest::new(key, required.contributes.clone());
+                let provider = self.mesh.provider_of(required);
+                if let (Ok(request), Some((provider, provision))) = (request, provider)
+                    && !provider.nodes.is_empty()
+                {
+                    let provider = provider.manifest.name.clone();
+                    let promised = provision.credential.clone();
+                    found.push(Required { request, provider, promised });
+                }
+            }
+        }
+        found
     }
 
     /// The tools that somebody serves.
@@ -40,10 +76,10 @@ impl Raised {
 
     /// Everybody, and the tools that they are granted: of an administrator's, who is granted all,
     /// the first of each module.
-    pub(crate) fn grants(&self) -> Vec<(&Broker, Vec<ToolRef>)> {
+    pub(crate) fn grants(&self) -> Vec<(Broker<Asking>, Vec<ToolRef>)> {
         let modules = self.modules.iter().filter_map(|(instance, broker)| {
             let module = self.mesh.module(&instance.module)?;
-            Some((broker, module.manifest.calls.clone()))
+            Some((broker.only(), module.manifest.calls.clone()))
         });
         let people = self.mesh.people().filter_map(|(name, access)| {
             let tools = match access {
@@ -53,13 +89,13 @@ impl Raised {
                     modules.filter_map(|module| tools_of(&module.manifest).next()).collect()
                 }
             };
-            Some((self.people.get(name)?, tools))
+            Some((self.people.get(name)?.clone(), tools))
         });
         modules.chain(people).collect()
     }
 
     /// Somebody who may call every tool.
-    pub(crate) fn administrator(&self) -> Option<&Broker> {
+    pub(crate) fn administrator(&self) -> Option<&Broker<Asking>> {
         let mut people = self.mesh.people();
         let (name, _) = people.find(|(_, access)| **access == Access::Administrator)?;
         self.people.get(name)

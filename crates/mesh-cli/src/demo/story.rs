@@ -11,6 +11,8 @@ use super::ground::Ground;
 
 /// The columns of a line, where its words allow it.
 const WIDTH: usize = 112;
+/// The most lines of a drawing that are printed, where it is as it should be.
+const MOST_LINES: usize = 24;
 /// The most steps of a flow that are printed, not counting those that came out otherwise.
 const MOST_STEPS: usize = 12;
 
@@ -63,7 +65,7 @@ pub(crate) fn flow(out: &mut impl Write, result: &FlowResult) -> io::Result<()> 
             self::otherwise(out, step)?;
         } else if room > 0 {
             room -= 1;
-            wrapped(out, 4, 2, &format!("- {}: {}", step.what, step.found))?;
+            as_expected(out, step)?;
         } else {
             left_out += 1;
         }
@@ -74,8 +76,32 @@ pub(crate) fn flow(out: &mut impl Write, result: &FlowResult) -> io::Result<()> 
     Ok(())
 }
 
+fn as_expected(out: &mut impl Write, step: &Step) -> io::Result<()> {
+    let lines: Vec<&str> = step.found.lines().collect();
+    if lines.len() < 2 {
+        return wrapped(out, 4, 2, &format!("- {}: {}", step.what, step.found));
+    }
+    wrapped(out, 4, 2, &format!("- {}:", step.what))?;
+    for line in lines.iter().take(MOST_LINES) {
+        writeln!(out, "      {line}")?;
+    }
+    match lines.len().saturating_sub(MOST_LINES) {
+        0 => Ok(()),
+        more => writeln!(out, "      … and {more} more as computed"),
+    }
+}
+
 fn otherwise(out: &mut impl Write, step: &Step) -> io::Result<()> {
     wrapped(out, 4, 2, &format!("- {}:", step.what))?;
+    if step.expected.contains('\n') || step.found.contains('\n') {
+        for (what, drawing) in [("expected:", &step.expected), ("found:", &step.found)] {
+            writeln!(out, "        {what}")?;
+            for line in drawing.lines() {
+                writeln!(out, "          {line}")?;
+            }
+        }
+        return Ok(());
+    }
     wrapped(out, 8, 10, &format!("expected: {}", step.expected))?;
     wrapped(out, 8, 10, &format!("found:    {}", step.found))
 }

@@ -21,7 +21,7 @@ fn the_demo_on_rabbitmq_exits_0_and_its_broker_is_gone() {
     let story = text(&run.stdout);
     assert_eq!(run.status.code(), Some(0), "{story}{}", text(&run.stderr));
     assert_eq!(text(&run.stderr), "");
-    assert!(story.contains("8 as computed from the files, 0 otherwise"), "{story}");
+    assert!(story.contains("12 as computed from the files, 0 otherwise"), "{story}");
     assert!(story.ends_with("RabbitMQ has ended, and what it stored is gone.\n"), "{story}");
     assert!(TcpStream::connect(address(story.lines().next().unwrap())).is_err());
 }
@@ -46,7 +46,7 @@ fn what_the_memory_brokers_expect_is_expected_of_rabbitmq_but_for_why_a_letter_i
         steps
     };
     let (amqp, memory) = (steps("amqp"), steps("memory"));
-    assert_eq!(amqp.len(), 36);
+    assert_eq!(amqp.len(), 43);
     for (amqp, memory) in amqp.iter().zip(&memory) {
         let without = memory.replace(" after 5 tries (the demo asked for a failure)", "");
         assert_eq!(*amqp, without);
@@ -55,7 +55,7 @@ fn what_the_memory_brokers_expect_is_expected_of_rabbitmq_but_for_why_a_letter_i
 
 #[test]
 fn a_broken_flow_on_rabbitmq_exits_1_and_is_named_last() {
-    for flow in ["dead-letter", "refused", "legacy-realm"] {
+    for flow in ["dead-letter", "redelivery", "grants", "refused", "legacy-realm"] {
         let run = mesh(&["demo", "--transport", "amqp", "--break", flow]);
         assert_eq!(run.status.code(), Some(1), "{flow}: {}", text(&run.stderr));
         let story = text(&run.stdout);
@@ -94,7 +94,7 @@ async fn the_demo_runs_on_a_broker_that_is_given_and_leaves_what_it_says() {
         let run = mesh(&["demo", "--transport", "amqp", "--credentials", &path]);
         let story = text(&run.stdout);
         assert_eq!(run.status.code(), Some(0), "{story}{}", text(&run.stderr));
-        assert!(story.contains("8 as computed from the files, 0 otherwise"), "{story}");
+        assert!(story.contains("12 as computed from the files, 0 otherwise"), "{story}");
         assert!(
             story
                 .contains("On the broker are left: the exchanges of the mesh; the queues control,"),

@@ -69,7 +69,7 @@ impl Drop for Folder {
 fn the_demo_of_the_example_exits_0_and_says_nothing_on_stderr() {
     let run = mesh(&["demo"]);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    assert!(text(&run.stdout).contains("8 as computed from the files, 0 otherwise"));
+    assert!(text(&run.stdout).contains("12 as computed from the files, 0 otherwise"));
     assert_eq!(text(&run.stderr), "");
 }
 
@@ -153,7 +153,7 @@ fn a_mesh_where_nothing_can_be_tried_exits_2_and_says_what_each_flow_lacks() {
     let run = mesh(&["demo", "--mesh", &file]);
     assert_eq!(run.status.code(), Some(2));
     assert!(text(&run.stderr).contains("nothing was tried"), "{}", text(&run.stderr));
-    assert_eq!(text(&run.stdout).matches("Not tried: ").count(), 8, "{}", text(&run.stdout));
+    assert_eq!(text(&run.stdout).matches("Not tried: ").count(), 12, "{}", text(&run.stdout));
 }
 
 #[test]
@@ -170,8 +170,35 @@ fn a_long_flow_is_cut_short_and_what_came_out_otherwise_is_not() {
          [[assignments]]\nmodule = 'b'\nmanifest = 'b.toml'\nnodes = ['n1']\n",
     );
     let story = text(&mesh(&["demo", "--mesh", &file]).stdout);
-    assert_eq!(story.matches(": handled by b on n1").count(), 12, "{story}");
+    let events = story.split("\n\n").nth(1).unwrap();
+    assert_eq!(events.matches(": handled by b on n1").count(), 12, "{story}");
     assert!(story.contains("\n    … and 8 more as computed\n"), "{story}");
     let story = text(&mesh(&["demo", "--mesh", &file, "--break", "events"]).stdout);
     assert_eq!(story.matches("expected: handled by b on n1").count(), 20, "{story}");
+}
+
+#[test]
+fn a_large_drawing_is_cut_short_and_one_that_came_out_otherwise_is_not() {
+    let folder = Folder::new("drawing");
+    folder.write("a.toml", "name = 'a'\nversion = '1'\nemits = ['x']\nconsumes = ['b.y']\n");
+    folder.write("b.toml", "name = 'b'\nversion = '1'\nemits = ['y']\nconsumes = ['a.x']\n");
+    let nodes: Vec<String> = (10..40).map(|node| format!("n{node}")).collect();
+    let named: Vec<String> = nodes.iter().map(|node| format!("{{ name = '{node}' }}")).collect();
+    let file = folder.write(
+        "mesh.toml",
+        format!(
+            "nodes = [{}]
+             [[assignments]]\nmodule = 'a'\nmanifest = 'a.toml'\nnodes = ['n10']
+             [[assignments]]\nmodule = 'b'\nmanifest = 'b.toml'\nnodes = {nodes:?}\n",
+            named.join(", "),
+        ),
+    );
+    // Thirty who handle a's event, of whom two publish one of their own, which a handles.
+    let story = text(&mesh(&["demo", "--mesh", &file]).stdout);
+    assert!(story.contains("\n      ├─ b on n10 publishes y\n      │  └─ a on n10\n"), "{story}");
+    assert!(story.contains("\n      … and 8 more as computed\n"), "{story}");
+    let story = text(&mesh(&["demo", "--mesh", &file, "--break", "causes"]).stdout);
+    assert!(story.contains("\n        expected:\n          ├─ b on n10 publishes y\n"), "{story}");
+    assert!(story.contains("\n        found:\n          ├─ b on n10\n"), "{story}");
+    assert_eq!(story.matches("─ b on n").count(), 60, "{story}");
 }

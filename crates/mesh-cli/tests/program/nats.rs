@@ -20,7 +20,7 @@ fn the_demo_on_nats_exits_0_and_its_server_is_gone() {
     let story = text(&run.stdout);
     assert_eq!(run.status.code(), Some(0), "{story}{}", text(&run.stderr));
     assert_eq!(text(&run.stderr), "");
-    assert!(story.contains("8 as computed from the files, 0 otherwise"), "{story}");
+    assert!(story.contains("12 as computed from the files, 0 otherwise"), "{story}");
     assert!(story.ends_with("The nats-server has ended, and what it stored is gone.\n"), "{story}");
     assert!(TcpStream::connect(address(story.lines().next().unwrap())).is_err());
 }
@@ -44,7 +44,7 @@ fn what_the_memory_brokers_expect_is_expected_of_nats_but_for_who_calls() {
         steps.map(cut).collect::<Vec<_>>()
     };
     let nats = steps("nats");
-    assert_eq!(nats.len(), 36);
+    assert_eq!(nats.len(), 43);
     assert_eq!(nats, steps("memory"));
 }
 

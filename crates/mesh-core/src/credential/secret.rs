@@ -1,6 +1,9 @@
 use std::fmt;
 
-/// A password or the like. `Debug` prints `[redacted]`; there is no `Display` and no `Serialize`.
+use serde::{Deserialize, Deserializer};
+
+/// A password or the like. `Debug` prints `[redacted]`; there is no `Display` and no `Serialize`. It is read
+/// from a string.
 ///
 /// The memory is not wiped when it is dropped: a process keeps its password as long as it may have
 /// to connect again, and copies that this type never saw (the file's text, the client's) live
@@ -19,6 +22,12 @@ impl Secret {
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<str>::deserialize(deserializer).map(Self)
     }
 }
 

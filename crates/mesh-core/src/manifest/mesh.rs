@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Access, ModuleManifest, Problem, Tool, ToolRef};
+use super::{Access, ModuleManifest, Problem, Provision, Requirement, Tool, ToolRef};
 use crate::identity::Instance;
 use crate::identity::Principal;
 use crate::name::{EventName, ModuleName, NodeName, PersonName, ProvisionName};
@@ -122,6 +122,20 @@ impl Mesh {
         self.modules.values().filter(move |module| {
             let mut provided = module.manifest.provides.iter();
             provided.any(|provided| provided.name == *provision)
+        })
+    }
+
+    /// Who gives a module what it requires, and what that promises. Nothing, where the requirement is
+    /// none of this mesh's: one of its own has exactly one provider.
+    #[must_use]
+    pub fn provider_of(&self, required: &Requirement) -> Option<(&AssignedModule, &Provision)> {
+        let mut providers = self.modules.values().filter(|module| {
+            required.from.as_ref().is_none_or(|from| *from == module.manifest.name)
+        });
+        providers.find_map(|module| {
+            let mut provides = module.manifest.provides.iter();
+            let found = provides.find(|provision| provision.name == required.provision)?;
+            Some((module, found))
         })
     }
 }

@@ -20,14 +20,29 @@ impl Granted {
         fields: BTreeMap<String, JsonText>,
         promised: &[P],
     ) -> Result<Self, ProvisionError> {
-        let promised = || promised.iter().map(AsRef::as_ref);
-        if let Some(missing) = promised().find(|field| !fields.contains_key(*field)) {
-            return Err(refused(missing, ProvisionProblem::Missing));
-        }
-        if let Some(extra) = fields.keys().find(|field| promised().all(|p| p != **field)) {
-            return Err(refused(extra, ProvisionProblem::NotPromised));
-        }
+        check(&fields, promised)?;
         Ok(Self(fields))
+    }
+
+    /// What a provider made for a consumer, an object with the promised fields.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`ProvisionProblem::Json`] for what is no object or has a key twice.
+    pub fn of<P: AsRef<str>>(
+        credential: &JsonText,
+        promised: &[P],
+    ) -> Result<Self, ProvisionError> {
+        let credential = Members::parse(credential.as_bytes());
+        let inside = |error| refused_whole(ProvisionProblem::Json(error));
+        Self::new(fields(&credential.map_err(inside)?)?, promised)
+    }
+
+    /// Whether it has the promised fields and no others.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn check<P: AsRef<str>>(&self, promised: &[P]) -> Result<(), ProvisionError> {
+        check(&self.0, promised)
     }
 
     /// Reads an answer; fields beside `credential` are ignored.
@@ -36,34 +51,46 @@ impl Granted {
     /// [`ProvisionError`], naming the field and the offset.
     pub fn decode<P: AsRef<str>>(body: &[u8], promised: &[P]) -> Result<Self, ProvisionError> {
         let answer = Members::parse(body).map_err(ProvisionError::json)?;
+        let granted = Self::read(&answer)?;
+        granted.check(promised)?;
+        Ok(granted)
+    }
+
+    /// The member `credential`, with whatever fields it has.
+    pub(super) fn read(answer: &Members<'_>) -> Result<Self, ProvisionError> {
         let Some(credential) = answer.value("credential") else {
-            return Err(ProvisionError::new("credential", ProvisionProblem::Missing));
+            return Err(refused_whole(ProvisionProblem::Missing));
         };
         let credential = answer.object(credential).map_err(ProvisionError::json)?;
-        let text = |value: Value<'_>| JsonText::new(Bytes::copy_from_slice(value.text.as_bytes()));
-        let fields: Result<_, _> =
-            credential.iter().map(|(field, value)| Ok((field.to_owned(), text(value)?))).collect();
-        Self::new(fields.map_err(ProvisionError::json)?, promised)
+        fields(&credential).map(Self)
     }
 
     /// The answer as it is sent, secrets and all.
     #[must_use]
     pub fn encode(&self) -> JsonText {
         let mut body = Vec::new();
-        ObjectWriter::write(&mut body, |answer| {
-            answer.object("credential", |credential| {
-                for (field, value) in &self.0 {
-                    credential.raw(field, &value.raw());
-                }
-            });
-        });
+        ObjectWriter::write(&mut body, |answer| self.write(answer));
         JsonText::from_checked(body)
+    }
+
+    /// Writes the member `credential`.
+    pub(super) fn write(&self, answer: &mut ObjectWriter<'_>) {
+        answer.object("credential", |credential| {
+            for (field, value) in &self.0 {
+                credential.raw(field, &value.raw());
+            }
+        });
     }
 
     /// The value of a promised field, as JSON.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&JsonText> {
         self.0.get(name)
+    }
+
+    /// The fields with their values, sorted by name.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = (&str, &JsonText)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// The names of the fields, sorted.
@@ -80,6 +107,31 @@ impl fmt::Debug for Granted {
         }
         map.finish()
     }
+}
+
+/// The members of a credential.
+fn fields(credential: &Members<'_>) -> Result<BTreeMap<String, JsonText>, ProvisionError> {
+    let text = |value: Value<'_>| JsonText::new(Bytes::copy_from_slice(value.text.as_bytes()));
+    let fields = credential.iter().map(|(field, value)| Ok((field.to_owned(), text(value)?)));
+    fields.collect::<Result<_, _>>().map_err(ProvisionError::json)
+}
+
+fn check<P: AsRef<str>>(
+    fields: &BTreeMap<String, JsonText>,
+    promised: &[P],
+) -> Result<(), ProvisionError> {
+    let promised = || promised.iter().map(AsRef::as_ref);
+    if let Some(missing) = promised().find(|field| !fields.contains_key(*field)) {
+        return Err(refused(missing, ProvisionProblem::Missing));
+    }
+    match fields.keys().find(|field| promised().all(|p| p != **field)) {
+        Some(extra) => Err(refused(extra, ProvisionProblem::NotPromised)),
+        None => Ok(()),
+    }
+}
+
+fn refused_whole(problem: ProvisionProblem) -> ProvisionError {
+    ProvisionError::new("credential", problem)
 }
 
 fn refused(field: &str, problem: ProvisionProblem) -> ProvisionError {

@@ -3,7 +3,8 @@
 //! The controller calls the provider's reserved tools with a [`GrantRequest`] or a
 //! [`WithdrawRequest`]; a grant answers a [`Granted`]. Both are idempotent on their
 //! [`ProvisionKey`]: the provision and the consumer, which is a module on a node and never a node
-//! alone, so that withdrawing one takes nothing away from another.
+//! alone, so that withdrawing one takes nothing away from another. What was granted reaches the consumer
+//! as a [`Handover`].
 //!
 //! ```
 //! use mesh_core::provision::{Granted, GrantRequest};
@@ -23,6 +24,7 @@
 mod consumer;
 mod error;
 mod granted;
+mod handover;
 mod request;
 
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod tests;
 
 pub use error::{ProvisionError, ProvisionProblem};
 pub use granted::Granted;
+pub use handover::{Handover, MAX_HANDOVER_BYTES};
 pub use request::{GrantRequest, ProvisionKey, WithdrawRequest};
 
 /// The tool of a provider that grants; nobody but the controller calls it.

@@ -112,8 +112,7 @@ impl WithdrawRequest {
     /// [`ProvisionError`], naming the field and the offset.
     pub fn decode(body: &[u8]) -> Result<Self, ProvisionError> {
         let fields = Members::parse(body).map_err(ProvisionError::json)?;
-        let consumer = consumer::read(&fields)?;
-        key(&fields, consumer).map(Self::new)
+        ProvisionKey::read(&fields).map(Self::new)
     }
 
     /// Reads a request of this or an older shape, as [`GrantRequest::decode_legacy`] does.
@@ -142,6 +141,23 @@ impl WithdrawRequest {
     }
 }
 
+impl ProvisionKey {
+    /// Reads the members `provision` and `consumer`, of today's shape.
+    pub(super) fn read(fields: &Members<'_>) -> Result<Self, ProvisionError> {
+        let consumer = consumer::read(fields)?;
+        key(fields, consumer)
+    }
+
+    /// Writes them.
+    pub(super) fn write(&self, document: &mut ObjectWriter<'_>) {
+        document.string("provision", self.provision.as_str());
+        document.object("consumer", |consumer| {
+            consumer.string("node", self.consumer.node.as_str());
+            consumer.string("module", self.consumer.module.as_str());
+        });
+    }
+}
+
 fn key(fields: &Members<'_>, consumer: Instance) -> Result<ProvisionKey, ProvisionError> {
     let provision = name(fields, "provision")?;
     Ok(ProvisionKey { provision, consumer })
@@ -150,11 +166,7 @@ fn key(fields: &Members<'_>, consumer: Instance) -> Result<ProvisionKey, Provisi
 fn written(key: &ProvisionKey, contributed: Option<&JsonText>) -> JsonText {
     let mut body = Vec::new();
     ObjectWriter::write(&mut body, |request| {
-        request.string("provision", key.provision.as_str());
-        request.object("consumer", |consumer| {
-            consumer.string("node", key.consumer.node.as_str());
-            consumer.string("module", key.consumer.module.as_str());
-        });
+        key.write(request);
         if let Some(contributed) = contributed {
             request.raw("contributed", &contributed.raw());
         }

@@ -34,6 +34,12 @@ pub mod codes {
     pub const FAILED: &str = "MESH.HANDLER_FAILED";
     /// The time that the caller gave was over before a handler could run: none has.
     pub const TIMED_OUT: &str = "MESH.TIMED_OUT";
+    /// A provider was asked for something that its manifest does not provide.
+    pub const NOT_PROVIDED: &str = "MESH.NOT_PROVIDED";
+    /// A provider made a credential that has not the promised fields.
+    pub const BAD_CREDENTIAL: &str = "MESH.BAD_CREDENTIAL";
+    /// A provider can't look up what it has granted, or can't keep it.
+    pub const GRANTS_AWAY: &str = "MESH.GRANTS_AWAY";
 }
 
 /// A tool that was reached and says no: a code for programs, a message for people, and perhaps

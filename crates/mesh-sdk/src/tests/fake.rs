@@ -186,10 +186,12 @@ impl Requests for Fake {
         self.begin(Operation::Serve).await;
         let calls = self.inner.requests()?.serve(filter, options).await?;
         let fake = self.clone();
-        // It does not say when they arrived.
+        let proves = self.capabilities.has(Capability::ScopedReplies);
+        // It does not say when they arrived, and proves nobody where it has checked no reply address.
         Ok(Incoming::new(calls.map(move |arrival| {
             let inner = arrival?;
             let (message, caller) = (inner.message().clone(), inner.caller().cloned());
+            let caller = caller.filter(|_| proves);
             Ok(Call::new(message, caller, Box::new(Owed { inner, fake: fake.clone() })))
         })))
     }

@@ -7,6 +7,7 @@ mod health;
 mod once;
 mod rejections;
 mod retries;
+mod scopes;
 mod time_left;
 mod tools;
 mod unhandled;

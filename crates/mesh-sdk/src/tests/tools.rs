@@ -4,7 +4,7 @@ use mesh_testkit::fixtures::permissions;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{RequestError, ToolCall, ToolRequest};
+use crate::{Asking, RequestError, ToolCall, ToolRequest};
 
 async fn serving(bed: &Bed) -> (Broker, Notes) {
     let (mail, notes) = (bed.mail(), Notes::default());
@@ -178,4 +178,34 @@ async fn a_second_handler_of_one_tool_is_refused_and_the_first_goes_on() {
         let denied = mail.handle("steal", |_| async { Ok(()) }).await.unwrap_err();
         assert!(denied.to_string().contains("denied"), "not taken for served: {denied}");
     }
+}
+
+#[tokio::test]
+async fn the_controllers_tools_are_not_run_for_whom_nobody_proves_to_be_the_controller() {
+    let bed = Bed::new().await;
+    let fake = bed.fake("mail").without(mesh_core::port::Capability::ScopedReplies);
+    let (mail, notes) = (Broker::builder(fake.connection()).build().unwrap(), Notes::default());
+    for tool in ["send", "provision_grant", "provision_withdraw"] {
+        let seen = notes.clone();
+        let handler = move |_| {
+            seen.write(tool);
+            async { Ok::<_, ToolFailure>(1) }
+        };
+        mail.handle(tool, handler).await.unwrap();
+    }
+    let controller = Broker::builder(bed.controller.clone()).build_only::<Asking>().unwrap();
+    for tool in ["provision_grant", "provision_withdraw"] {
+        let controller = controller.clone();
+        let asking = tokio::spawn(async move {
+            let asked = ToolRequest::new(module_name("mail"), tool_name(tool)).timeout(SECOND);
+            let answer: Result<u32, _> = controller.request(asked, &()).await;
+            answer
+        });
+        bed.clock.sleepers(1).await;
+        bed.clock.advance(SECOND).await;
+        let asked = asking.await.unwrap();
+        assert!(matches!(asked, Err(RequestError::TimedOut(_))), "{asked:?}");
+    }
+    let answer: u32 = controller.request(("mail", "send"), &()).await.unwrap();
+    assert_eq!((answer, notes.read()), (1, vec!["send".to_owned()]));
 }

@@ -8,7 +8,8 @@ use mesh_core::topology::{ConsumerRef, ConsumerRules, MeshSubject, StreamName};
 
 use super::{FlowName, Step};
 use crate::demo::journal::{PATIENCE, pause};
-use crate::demo::raise::{FAILURE, Note, Raised};
+use crate::demo::raise::Raised;
+use crate::demo::reader::{FAILURE, Note};
 
 /// How many dead letters are looked at, at most: as many as AMQP holds unsettled.
 const MOST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(u16::MAX as usize - 1);
@@ -25,7 +26,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     let Some(failing) = consumers.last() else {
         return Vec::new();
     };
-    let note = Note { flow: FlowName::DeadLetter, fails_at: Some(failing.to_string()) };
+    let note = Note::new(FlowName::DeadLetter).aimed_at(failing);
     let what = format!("{emitter} publishes {event}");
     let subject = format!("mesh.events.{}.{event}", emitter.module);
     let tries = raised.tries(failing).to_string();

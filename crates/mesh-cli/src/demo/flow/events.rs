@@ -4,7 +4,8 @@ use mesh_sdk::PublishError;
 
 use super::{FlowName, Step};
 use crate::demo::journal::{PATIENCE, pause};
-use crate::demo::raise::{Note, Raised};
+use crate::demo::raise::Raised;
+use crate::demo::reader::Note;
 use crate::demo::story::list;
 
 /// Each event that a module emits is published once from each node that runs it. Whoever consumes
@@ -16,7 +17,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             continue;
         };
         for event in &module.manifest.emits {
-            let note = Note { flow: FlowName::Events, fails_at: None };
+            let note = Note::new(FlowName::Events);
             let expected: Vec<String> = raised
                 .mesh
                 .consumers_of(&instance.module, event)
@@ -63,7 +64,7 @@ async fn handled(raised: &Raised, published: &[Published]) {
 }
 
 /// Waits until no consumer owes anything, so that a copy too many would have been handled by now.
-async fn settled(raised: &Raised) {
+pub(super) async fn settled(raised: &Raised) {
     let idle = async {
         loop {
             let mut owed = 0;
@@ -91,7 +92,7 @@ async fn owed_by(raised: &Raised, instance: &mesh_core::identity::Instance) -> u
     }
 }
 
-fn handlers(mut names: Vec<String>) -> String {
+pub(super) fn handlers(mut names: Vec<String>) -> String {
     names.sort();
     match names.is_empty() {
         true => "handled by nobody".to_owned(),

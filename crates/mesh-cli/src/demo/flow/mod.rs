@@ -1,8 +1,13 @@
 //! The flows: what must happen by the mesh's files, what did happen, and whether they are the same.
 
 mod calls;
+mod causes;
+pub(crate) mod chain;
 mod dead_letter;
+mod duplicate;
 mod events;
+mod grants;
+mod redelivery;
 mod refused;
 mod retry;
 mod unavailable;
@@ -22,14 +27,22 @@ pub(crate) enum FlowName {
     Events,
     /// A consumer that fails gets the event again.
     Retry,
+    /// A consumer that ends with an event in hand gets it when it is there again.
+    Redelivery,
+    /// An event that is on the broker twice is handled once.
+    Duplicate,
     /// An event that can't be handled is kept, as a dead letter.
     DeadLetter,
+    /// An event that a handler publishes names what caused it.
+    Causes,
     /// A call that the files allow is answered.
     Calls,
     /// A call that the files don't allow is refused.
     Refused,
     /// A call that nobody can answer is told so at once.
     Unavailable,
+    /// A module is given what it requires, once, until it is withdrawn.
+    Grants,
     /// Another realm calls in, with messages of the older form.
     LegacyRealm,
     /// Another realm calls in, with messages of today's form.
@@ -37,13 +50,17 @@ pub(crate) enum FlowName {
 }
 
 impl FlowName {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Events,
         Self::Retry,
+        Self::Redelivery,
+        Self::Duplicate,
         Self::DeadLetter,
+        Self::Causes,
         Self::Calls,
         Self::Refused,
         Self::Unavailable,
+        Self::Grants,
         Self::LegacyRealm,
         Self::NewRealm,
     ];
@@ -54,6 +71,7 @@ impl FlowName {
 pub(crate) struct Step {
     /// What was done.
     pub(crate) what: String,
+    /// One line, or a drawing of several.
     pub(crate) expected: String,
     pub(crate) found: String,
 }
@@ -65,6 +83,11 @@ impl Step {
         found: impl Into<String>,
     ) -> Self {
         Self { what: what.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// One whose outcome is drawn.
+    fn drawn(what: impl Into<String>, expected: &[String], found: &[String]) -> Self {
+        Self::new(what, expected.join("\n"), found.join("\n"))
     }
 
     pub(crate) fn is_as_expected(&self) -> bool {
@@ -89,14 +112,18 @@ impl FlowResult {
     }
 }
 
-pub(crate) async fn run(name: FlowName, raised: &Raised) -> FlowResult {
+pub(crate) async fn run(name: FlowName, raised: &mut Raised) -> FlowResult {
     let steps = match name {
         FlowName::Events => events::run(raised).await,
         FlowName::Retry => retry::run(raised).await,
+        FlowName::Redelivery => redelivery::run(raised).await,
+        FlowName::Duplicate => duplicate::run(raised).await,
         FlowName::DeadLetter => dead_letter::run(raised).await,
+        FlowName::Causes => causes::run(raised).await,
         FlowName::Calls => calls::run(raised).await,
         FlowName::Refused => refused::run(raised).await,
         FlowName::Unavailable => unavailable::run(raised).await,
+        FlowName::Grants => grants::run(raised).await,
         FlowName::LegacyRealm => federation::legacy(raised).await,
         FlowName::NewRealm => federation::new(raised).await,
     };

@@ -1,6 +1,7 @@
 use super::{FlowName, Step};
 use crate::demo::journal::Handling;
-use crate::demo::raise::{Note, Raised};
+use crate::demo::raise::Raised;
+use crate::demo::reader::Note;
 use crate::demo::story::list;
 
 /// The first consumer of the first consumed event fails once and then succeeds; the others are not
@@ -13,14 +14,14 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
         return Vec::new();
     };
     let failing = consumers[0].to_string();
-    let note = Note { flow: FlowName::Retry, fails_at: Some(failing.clone()) };
+    let note = Note::new(FlowName::Retry).aimed_at(&consumers[0]);
     let what = format!("{emitter} publishes {event}");
     let expected = describe(consumers.iter().flat_map(|consumer| {
         let name = consumer.to_string();
         if name == failing {
-            vec![attempt(&name, 1, false), attempt(&name, 2, true)]
+            vec![attempt(&name, 1, FAILS), attempt(&name, 2, SUCCEEDS)]
         } else {
-            vec![attempt(&name, 1, true)]
+            vec![attempt(&name, 1, SUCCEEDS)]
         }
     }));
     let found = match broker.publish(event, &note).await {
@@ -29,18 +30,22 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             let enough = |runs: &[Handling]| runs.len() > consumers.len();
             raised.journal.wait(&published.id, enough).await;
             let runs = raised.journal.of(&published.id);
-            describe(runs.iter().map(|run| attempt(&run.at.to_string(), run.attempt, run.ok)))
+            describe(runs.iter().map(|run| {
+                attempt(&run.at.to_string(), run.attempt, if run.ok { SUCCEEDS } else { FAILS })
+            }))
         }
     };
     vec![Step::new(what, expected, found)]
 }
 
-fn attempt(who: &str, number: u32, succeeds: bool) -> String {
-    let outcome = if succeeds { "succeeds" } else { "fails" };
+const FAILS: &str = "fails";
+const SUCCEEDS: &str = "succeeds";
+
+fn attempt(who: &str, number: u32, outcome: &str) -> String {
     format!("{who} {outcome} at try {number}")
 }
 
-fn describe(runs: impl Iterator<Item = String>) -> String {
+pub(super) fn describe(runs: impl Iterator<Item = String>) -> String {
     let mut runs: Vec<String> = runs.collect();
     runs.sort();
     match runs.is_empty() {

@@ -16,6 +16,9 @@ use crate::shell::input;
 /// The controller's name among the files: there is one, whatever it is called.
 pub(super) const CONTROLLER: &str = "controller";
 
+/// Its name in the account of modules and people, on a nats-server where the streams are in another.
+pub(super) const BESIDE_MODULES: &str = "controller-edge";
+
 /// The name of a principal's file, without its ending: `n1.mail`, `person.ada`, `controller`.
 pub(super) fn name_of(principal: &Principal) -> String {
     match principal {
@@ -70,13 +73,32 @@ impl Credentials {
                 Err(mistake) => found.push((file, mistake)),
             }
         }
+        let file = format!("{BESIDE_MODULES}.json");
+        match read(kind, &folder.join(&file), CONTROLLER) {
+            Ok(way) => drop(all.0.insert(BESIDE_MODULES.to_owned(), way)),
+            // Where there is one account for all, the controller has but one user.
+            Err(Mistake::Missing) => {}
+            Err(mistake) => found.push((file, mistake)),
+        }
         if found.is_empty() { Ok(all) } else { Err(Mistakes { folder: folder.to_owned(), found }) }
     }
 
     /// The same with one more.
     #[cfg(unix)]
-    pub(super) fn with(mut self, kind: Kind, credential: &Credential) -> Result<Self, WayError> {
-        self.0.insert(name_of(credential.principal()), Way::of(kind, credential)?);
+    pub(super) fn with(self, kind: Kind, credential: &Credential) -> Result<Self, WayError> {
+        let name = name_of(credential.principal());
+        self.with_named(&name, kind, credential)
+    }
+
+    /// The same with one more, under this name.
+    #[cfg(unix)]
+    pub(super) fn with_named(
+        mut self,
+        name: &str,
+        kind: Kind,
+        credential: &Credential,
+    ) -> Result<Self, WayError> {
+        self.0.insert(name.to_owned(), Way::of(kind, credential)?);
         Ok(self)
     }
 

@@ -39,6 +39,10 @@ impl Ground for Memory {
         self.mesh.controller()
     }
 
+    async fn beside_modules(&self) -> Result<Connection, DemoError> {
+        Ok(self.mesh.controller().clone())
+    }
+
     async fn connect(&self, principal: &Principal) -> Result<Connection, DemoError> {
         let connection = self.mesh.connect(principal.clone())?;
         if self.broken == Some(FlowName::Refused) {

@@ -43,6 +43,9 @@ pub(crate) trait Ground: Send + Sync {
     /// The controller's connection, with the port of administration.
     fn controller(&self) -> &Connection;
 
+    /// A connection of the controller's beside the modules, by which it calls them.
+    async fn beside_modules(&self) -> Result<Connection, DemoError>;
+
     /// A connection of one of the mesh. Where the flow `refused` is to be broken it has rights too
     /// many, if the ground [can give them](Self::widens).
     async fn connect(&self, principal: &Principal) -> Result<Connection, DemoError>;

@@ -9,7 +9,7 @@ use mesh_testkit::servers::ServerError;
 use mesh_testkit::servers::nats::{Account, Layout, MeshServer, User};
 use mesh_testkit::servers::rabbit;
 
-use super::credentials::Credentials;
+use super::credentials::{BESIDE_MODULES, Credentials};
 use super::server::Server;
 use super::way::Kind;
 use crate::demo::federation::{GATEWAYS, KINDS, REALMS};
@@ -39,10 +39,13 @@ async fn nats(mesh: &Mesh, widens: bool) -> Result<Server, DemoError> {
     let server = MeshServer::launch(layout).await?;
     let mut credentials = Credentials::default();
     for user in server.layout().users() {
+        let credential = server.credential(user.name())?;
         // The controller's second user comes after its first, and has no streams.
-        if server.layout().user_of(&user.principal).map(User::name) == Some(user.name()) {
-            credentials = credentials.with(Kind::Nats, &server.credential(user.name())?)?;
-        }
+        let first = server.layout().user_of(&user.principal).map(User::name) == Some(user.name());
+        credentials = match first {
+            true => credentials.with(Kind::Nats, &credential)?,
+            false => credentials.with_named(BESIDE_MODULES, Kind::Nats, &credential)?,
+        };
     }
     Server::reach(Kind::Nats, credentials, mesh, Some(Box::new(server))).await
 }

@@ -10,7 +10,7 @@ use mesh_core::topology::Topology;
 use mesh_transport_nats::DeadLetterKeeper;
 
 use super::Ground;
-use super::credentials::{self, CONTROLLER, Credentials};
+use super::credentials::{self, BESIDE_MODULES, CONTROLLER, Credentials};
 use super::memory::backbone_in_process;
 use super::way::{CONNECT, Kind, Way};
 use crate::demo::DemoError;
@@ -102,6 +102,13 @@ impl Ground for Server {
 
     fn controller(&self) -> &Connection {
         &self.controller
+    }
+
+    async fn beside_modules(&self) -> Result<Connection, DemoError> {
+        match self.credentials.way(BESIDE_MODULES) {
+            Some(_) => dial(&self.credentials, BESIDE_MODULES).await,
+            None => Ok(self.controller.clone()),
+        }
     }
 
     async fn connect(&self, principal: &Principal) -> Result<Connection, DemoError> {
