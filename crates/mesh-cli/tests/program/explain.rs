@@ -24,7 +24,7 @@ fn shown(command: &[&str]) -> String {
         if form.is_empty() {
             write!(shown, "$ mesh {}\n{out}--- exit {code}\n", command.join(" ").escape_debug())
         } else {
-            write!(shown, "{out}\n")
+            writeln!(shown, "{out}")
         }
         .unwrap();
     }

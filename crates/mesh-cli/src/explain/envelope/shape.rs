@@ -21,10 +21,9 @@ pub(super) fn explain(capture: &Capture<'_>, error: DecodeError, edge: &mut Edge
         if has("id") && has("source") && has("data") {
             return event::explain_structured(capture);
         }
-        if has("_mx") || has("replyTo") && has("params") {
-            if let Some(explained) = internal::explain(capture) {
-                return explained;
-            }
+        let inside = has("_mx") || has("replyTo") && has("params");
+        if let Some(explained) = inside.then(|| internal::explain(capture)).flatten() {
+            return explained;
         }
     }
     let why = match (error.problem, &members) {

@@ -18,19 +18,13 @@ pub(super) fn explain(
     mesh: Option<&Mesh>,
 ) -> Result<Reading, Box<Fault>> {
     let text = key.as_str();
-    if exchange == AmqpExchange::Default {
-        if let Some(reading) = queue(text) {
-            return Ok(reading);
-        }
-    }
-    if exchange == AmqpExchange::Rpc {
-        if let Some(caller) = AmqpQueue::caller_of_answers(text) {
-            let meaning = format!("the answer to a call of {caller}");
-            return Ok(Reading {
-                amqp: Some(as_sent(exchange, text)),
-                ..Reading::new("reply", meaning).part("of", caller)
-            });
-        }
+    let by_name = match exchange {
+        AmqpExchange::Default => queue(text),
+        AmqpExchange::Rpc => answers(text),
+        _ => None,
+    };
+    if let Some(reading) = by_name {
+        return Ok(reading);
     }
     if exchange == AmqpExchange::Live {
         return match AmqpRoute::subject(exchange, key, None) {
@@ -84,8 +78,13 @@ fn of(exchange: AmqpExchange, key: &str, parsed: &MeshSubject, mesh: Option<&Mes
     }
 }
 
-fn as_sent(exchange: AmqpExchange, key: &str) -> Amqp {
-    Amqp { exchange: exchange.as_str(), key: key.to_owned(), mandatory: true, persistent: false }
+/// The key of an answer, which names whose queue takes it.
+fn answers(key: &str) -> Option<Reading> {
+    let caller = AmqpQueue::caller_of_answers(key)?;
+    let reading = Reading::new("reply", format!("the answer to a call of {caller}"));
+    let exchange = AmqpExchange::Rpc.as_str();
+    let amqp = Amqp { exchange, key: key.to_owned(), mandatory: true, persistent: false };
+    Some(Reading { amqp: Some(amqp), ..reading }.part("of", caller))
 }
 
 /// What a queue of this name is; through the exchange without a name it is a key, too.

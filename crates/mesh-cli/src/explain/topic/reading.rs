@@ -1,6 +1,7 @@
 //! What a text can be, in one form for all that it can be.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -122,7 +123,7 @@ impl Reading {
     }
 
     #[must_use]
-    pub(super) fn part(mut self, name: &'static str, value: impl ToString) -> Self {
+    pub(super) fn part(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.parts.0.push((name, value.to_string()));
         self
     }
@@ -134,7 +135,7 @@ impl Reading {
     }
 
     #[must_use]
-    pub(super) fn same(mut self, what: &'static str, text: impl ToString) -> Self {
+    pub(super) fn same(mut self, what: &'static str, text: impl fmt::Display) -> Self {
         self.same.entry(what).or_default().push(text.to_string());
         self
     }
