@@ -4,6 +4,8 @@
 
 #[cfg(unix)]
 mod amqp;
+#[cfg(unix)]
+mod captured;
 mod check;
 mod explain;
 mod files;

@@ -16,7 +16,6 @@ const FAILURES: &[&[&str]] = &[
     &["check", "--deny", "."],
     &["check", "no/such.toml"],
     &["check", "empty"],
-    &["uri"],
     &["uri", "explain"],
     &["uri", "explian", "matrix://a/b.emits.c"],
     &["envelope", "explain", "no/such"],

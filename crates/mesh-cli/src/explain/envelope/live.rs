@@ -1,5 +1,5 @@
-//! Messages that are known by their subject alone: calls, their answers, and what goes between nodes
-//! and the controller.
+//! Messages that are known by their subject alone: calls and their answers, acknowledgements, the
+//! broker's own words, and what goes between nodes and the controller.
 
 use mesh_core::identity::Responder;
 use mesh_core::json::RawJson;
@@ -7,7 +7,9 @@ use mesh_core::message::{HeaderName, HeaderValue, Headers, names};
 use mesh_core::mx::DEFAULT_MAX_BYTES;
 use mesh_core::subject::Subject;
 use mesh_core::tool::ToolFailure;
-use mesh_core::topology::{InboxAddress, InboxPurpose, MeshSubject, ReplyAddress};
+use mesh_core::topology::{
+    AckAddress, Advisory, InboxAddress, InboxPurpose, MeshSubject, ReplyAddress,
+};
 
 use super::capture::Capture;
 use super::field::Fields;
@@ -17,11 +19,16 @@ use crate::explain::topic;
 /// What a message on a subject of the mesh's is, if the subject says it.
 pub(super) fn explain(capture: &Capture<'_>) -> Option<Explained> {
     let subject = Subject::new(capture.subject.as_deref()?).ok()?;
-    if let Ok(InboxAddress { owner, purpose: InboxPurpose::Answer { responder, .. }, .. }) =
-        InboxAddress::parse(&subject)
-    {
-        let why = format!("it goes to where {owner} waits for an answer of {}", responder.as_str());
-        return Some(answer(capture, &why));
+    if let Ok(address) = InboxAddress::parse(&subject) {
+        return Some(at_inbox(capture, &address));
+    }
+    if let Ok(address) = AckAddress::parse(&subject) {
+        let why = format!("it goes to where {} acknowledges a delivery", address.consumer);
+        return Some(verdict(capture, &why));
+    }
+    if let Ok(Advisory { consumer, .. }) = Advisory::parse(&subject) {
+        let why = format!("it is the server's, about a delivery to {consumer} that is given up");
+        return Some(of(capture, Kind::Notice, &why, |_, _| {}));
     }
     let parsed = MeshSubject::parse(&subject).ok()?;
     let responder = match &parsed {
@@ -36,6 +43,50 @@ pub(super) fn explain(capture: &Capture<'_>) -> Option<Explained> {
             of(capture, Kind::Message, &why, |_, _| {})
         }
     })
+}
+
+fn at_inbox(capture: &Capture<'_>, address: &InboxAddress) -> Explained {
+    let owner = &address.owner;
+    match &address.purpose {
+        InboxPurpose::Answer { responder, .. } => {
+            let responder = responder.as_str();
+            answer(capture, &format!("it goes to where {owner} waits for an answer of {responder}"))
+        }
+        InboxPurpose::Echo { .. } => {
+            let why =
+                format!("{owner} sends it to itself, to learn that all before it was handled");
+            Explained::new(capture, Kind::Echo, why)
+        }
+        InboxPurpose::EnrolmentAnswer => {
+            let why = format!("it goes to where {owner} waits for the controller's answer");
+            of(capture, Kind::Message, &why, |_, _| {})
+        }
+        _ => {
+            let why = format!("it goes to where {owner} waits for the broker's own word");
+            // To an acknowledgement the server says that it has it, and no more.
+            if capture.body.is_empty() {
+                return Explained::new(capture, Kind::Confirmation, why);
+            }
+            of(capture, Kind::Confirmation, &why, |_, _| {})
+        }
+    }
+}
+
+/// What a reader says of its delivery: a word of the server's, and what belongs to it.
+fn verdict(capture: &Capture<'_>, why: &str) -> Explained {
+    let mut explained = Explained::new(capture, Kind::Acknowledgement, why);
+    let text = String::from_utf8_lossy(&capture.body);
+    let meaning = match text.split(' ').next() {
+        Some("" | "+ACK" | "+OK") => "it is settled",
+        Some("-NAK") => "it wants another try, perhaps after a delay in nanoseconds",
+        Some("+WPI") => "it is still being worked on, and wants more time",
+        Some("+TERM") => "it is given up, for the reason behind it",
+        _ => "no word that the server knows: it takes it for +ACK",
+    };
+    let mut fields = Fields::default();
+    fields.text("body", Some(text), meaning);
+    explained.fields = fields.0;
+    explained
 }
 
 fn call(capture: &Capture<'_>, asked: &Subject, responder: &Responder) -> Explained {

@@ -155,6 +155,10 @@ pub(crate) enum Kind {
     DeadLetter,
     Call,
     CallAnswer,
+    Acknowledgement,
+    Confirmation,
+    Echo,
+    Notice,
     Message,
     Unknown,
 }
@@ -172,6 +176,10 @@ impl Kind {
             Self::DeadLetter => "a dead letter",
             Self::Call => "a call",
             Self::CallAnswer => "the answer to a call",
+            Self::Acknowledgement => "an acknowledgement",
+            Self::Confirmation => "the broker's confirmation",
+            Self::Echo => "an echo",
+            Self::Notice => "a notice of the server's",
             Self::Message => "a message of the mesh's own",
             Self::Unknown => "nothing that can be read",
         }

@@ -225,6 +225,15 @@ fn other_messages_of_the_mesh_are_known_by_their_subject() {
     let inbox = "_INBOX.crm.n1.mail.0000000000000000000000000000002a";
     for (subject, body, kind) in [
         (inbox, "1", Kind::CallAnswer),
+        ("_INBOX.crm.n1.ack.0000000000000000000000000000002a", "{}", Kind::Confirmation),
+        ("_INBOX.crm.n1.echo.0000000000000000000000000000002a", "", Kind::Echo),
+        ("_INBOX.enrol.t1.answer", "{}", Kind::Message),
+        (
+            "$JS.ACK.EVENTS.n1_mail.2.17.9.1700000000000000000.0",
+            "+TERM no room",
+            Kind::Acknowledgement,
+        ),
+        ("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.EVENTS.n1_mail", "{}", Kind::Notice),
         ("mesh.control.n1.report", "{}", Kind::Message),
         ("mesh.ask.n1.status", "{}", Kind::Call),
         ("mesh.control.n1.report", "{", Kind::Unknown),
