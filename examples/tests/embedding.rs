@@ -7,6 +7,7 @@
 )]
 
 use std::collections::VecDeque;
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,18 +44,30 @@ trait Post: Send + Sync + 'static {
 
 /// What the service does on any mesh: a program hands it a broker that was dialled, a test one in memory.
 async fn serve(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError> {
-    let handler = move |event: ReceivedEvent| {
-        let post = Arc::clone(&post);
-        async move {
-            let order: Order = event.decode()?; // not an order: another try would not help
-            let Some(to) = order.email else {
-                return Err(HandlerError::reject(format!("order {} has no address", order.number)));
-            };
-            post.send(&to, order.number)?; // any error: another try, after a wait
-            Ok(())
-        }
+    mail.subscribe("shop.order.placed", letters(post)).await
+}
+
+/// The same, and to one person in the order of the orders.
+async fn serve_in_order(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError> {
+    let orders = Subscription::new("shop.order.placed".parse()?).ordered_by(|event| {
+        let order = event.decode::<Order>();
+        order.ok().and_then(|order| order.email).unwrap_or_default()
+    });
+    mail.subscribe(orders, letters(post)).await
+}
+
+/// Writes a letter for an order.
+fn letters(post: Arc<dyn Post>) -> impl Fn(ReceivedEvent) -> Ready<Result<(), HandlerError>> {
+    move |event| ready(letter(&*post, &event))
+}
+
+fn letter(post: &dyn Post, event: &ReceivedEvent) -> Result<(), HandlerError> {
+    let order: Order = event.decode()?; // not an order: another try would not help
+    let Some(to) = order.email else {
+        return Err(HandlerError::reject(format!("order {} has no address", order.number)));
     };
-    mail.subscribe("shop.order.placed", handler).await
+    post.send(&to, order.number)?; // any error: another try, after a wait
+    Ok(())
 }
 
 /// A post office that fails as often as it is told to, and tells how it stands.
