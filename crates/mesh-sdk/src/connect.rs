@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use mesh_core::credential::{BrokerUrl, Credential, Document};
+use mesh_core::credential::{BrokerUrl, Document};
 use mesh_core::identity::Principal;
 use mesh_core::name::{ModuleName, NodeName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
@@ -30,7 +30,9 @@ pub enum ConnectError {
         path: PathBuf,
     },
     /// The credential leads to a broker whose adapter was not built in.
-    #[error("the credential leads to {scheme}: build mesh-sdk with its feature `{feature}`")]
+    #[error(
+        "the credential leads to {scheme}, so mesh-sdk has to be built with its feature `{feature}`"
+    )]
     NoAdapter {
         /// How its URL begins.
         scheme: &'static str,
@@ -47,10 +49,11 @@ pub enum ConnectError {
 /// # Errors
 /// [`ConnectError::NotNamed`].
 pub fn credential_path() -> Result<PathBuf, ConnectError> {
-    match std::env::var_os(CREDENTIAL) {
-        Some(path) if !path.is_empty() => Ok(path.into()),
-        _ => Err(ConnectError::NotNamed),
-    }
+    named(std::env::var_os(CREDENTIAL))
+}
+
+fn named(path: Option<OsString>) -> Result<PathBuf, ConnectError> {
+    path.filter(|path| !path.is_empty()).map(Into::into).ok_or(ConnectError::NotNamed)
 }
 
 /// Connects as whom the credential in the file at `path` says, to the broker that its URL leads to:
@@ -85,10 +88,19 @@ pub async fn connect(path: impl AsRef<Path>) -> Result<Connection, ConnectError>
         Err(error) => return Err(unreadable(error).about(path.to_string_lossy()).into()),
     };
     let connection = match credential.url() {
-        BrokerUrl::Memory { .. } => memory(&credential)?,
-        BrokerUrl::Nats { .. } => nats(path).await?,
-        BrokerUrl::Amqps { .. } => amqp(path).await?,
-        _ => return Err(TransportError::new(ErrorKind::Unsupported, Operation::Connect).into()),
+        #[cfg(feature = "memory")]
+        BrokerUrl::Memory { .. } => mesh_transport_mem::connect(&credential)?,
+        #[cfg(feature = "nats")]
+        BrokerUrl::Nats { .. } => {
+            use mesh_transport_nats::{NatsOptions, Source, connect};
+            connect(Source::file(path), NatsOptions::default()).await?
+        }
+        #[cfg(feature = "amqp")]
+        BrokerUrl::Amqps { .. } => {
+            use mesh_transport_amqp::{AmqpOptions, Source, connect};
+            connect(Source::file(path), AmqpOptions::default()).await?
+        }
+        other => return Err(left_out(other)),
     };
     for Overruled { variable, says, is } in overruled(connection.principal(), std::env::var_os) {
         tracing::warn!(variable, ?says, is, "the environment names another than the credential");
@@ -96,36 +108,15 @@ pub async fn connect(path: impl AsRef<Path>) -> Result<Connection, ConnectError>
     Ok(connection)
 }
 
-#[cfg(feature = "memory")]
-fn memory(credential: &Credential) -> Result<Connection, ConnectError> {
-    Ok(mesh_transport_mem::connect(credential)?)
-}
-
-#[cfg(not(feature = "memory"))]
-fn memory(_: &Credential) -> Result<Connection, ConnectError> {
-    Err(ConnectError::NoAdapter { scheme: "mem:", feature: "memory" })
-}
-
-#[cfg(feature = "nats")]
-async fn nats(path: &Path) -> Result<Connection, ConnectError> {
-    use mesh_transport_nats::{NatsOptions, Source, connect};
-    Ok(connect(Source::file(path), NatsOptions::default()).await?)
-}
-
-#[cfg(not(feature = "nats"))]
-async fn nats(_: &Path) -> Result<Connection, ConnectError> {
-    Err(ConnectError::NoAdapter { scheme: "tls://", feature: "nats" })
-}
-
-#[cfg(feature = "amqp")]
-async fn amqp(path: &Path) -> Result<Connection, ConnectError> {
-    use mesh_transport_amqp::{AmqpOptions, Source, connect};
-    Ok(connect(Source::file(path), AmqpOptions::default()).await?)
-}
-
-#[cfg(not(feature = "amqp"))]
-async fn amqp(_: &Path) -> Result<Connection, ConnectError> {
-    Err(ConnectError::NoAdapter { scheme: "amqps://", feature: "amqp" })
+/// What is said of a URL whose adapter was not built in.
+fn left_out(url: &BrokerUrl) -> ConnectError {
+    let (scheme, feature) = match url {
+        BrokerUrl::Memory { .. } => ("mem:", "memory"),
+        BrokerUrl::Nats { .. } => ("tls://", "nats"),
+        BrokerUrl::Amqps { .. } => ("amqps://", "amqp"),
+        _ => return TransportError::new(ErrorKind::Unsupported, Operation::Connect).into(),
+    };
+    ConnectError::NoAdapter { scheme, feature }
 }
 
 /// A variable that says something else than the credential.
@@ -156,6 +147,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_path_that_is_not_set_or_empty_is_asked_for() {
+        assert_eq!(named(Some("mail.json".into())).unwrap(), Path::new("mail.json"));
+        for nothing in [None, Some(OsString::new())] {
+            let error = named(nothing).unwrap_err().to_string();
+            assert!(error.starts_with("MESH_CREDENTIAL is not set"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_adapter_that_was_left_out_is_named_by_its_feature() {
+        for (url, told) in [
+            ("mem:shop", "mem:, so mesh-sdk has to be built with its feature `memory`"),
+            ("nats://u:s3cr3t@h", "tls://, so mesh-sdk has to be built with its feature `nats`"),
+            ("amqps://u:s3cr3t@h", "amqps://, so mesh-sdk has to be built with its feature `amqp`"),
+        ] {
+            let error = left_out(&url.parse().unwrap()).to_string();
+            assert_eq!(error, format!("the credential leads to {told}"));
+        }
+    }
+
+    #[test]
     fn a_variable_that_agrees_or_is_not_set_is_not_told_of() {
         let principal = mesh_testkit::fixtures::module("n1", "mail");
         let found = |node: Option<&'static str>, module: Option<&'static str>| {
@@ -165,12 +177,11 @@ mod tests {
                 _ => None,
             };
             let found = overruled(&principal, read);
-            found.map(|of| (of.variable, of.is.to_owned())).collect::<Vec<_>>()
+            found.map(|one| format!("{} is {}", one.variable, one.is)).collect::<Vec<_>>()
         };
-        assert_eq!(found(Some("n1"), Some("mail")), []);
-        assert_eq!(found(None, None), []);
-        let (node, module) = (("MESH_NODE", "n1".to_owned()), ("MESH_MODULE", "mail".to_owned()));
-        assert_eq!(found(Some("n2"), None), [node.clone()]);
-        assert_eq!(found(Some(""), Some("vault")), [node, module]);
+        assert_eq!(found(Some("n1"), Some("mail")), <[&str; 0]>::default());
+        assert_eq!(found(None, None), <[&str; 0]>::default());
+        assert_eq!(found(Some("n2"), None), ["MESH_NODE is n1"]);
+        assert_eq!(found(Some(""), Some("vault")), ["MESH_NODE is n1", "MESH_MODULE is mail"]);
     }
 }

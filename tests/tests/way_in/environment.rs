@@ -2,26 +2,27 @@
 
 use std::process::Command;
 
-use mesh_sdk::{ConnectError, credential_path};
+use mesh_sdk::{Broker, connect, credential_path};
 
 use crate::memory::Memory;
 use crate::{Files, Ground, Modules};
 
-const CREDENTIAL: &str = "MESH_CREDENTIAL";
+/// Is set in the process that is started again: what it writes to is the file of this test and no other.
+const AGAIN: &str = "MESH_TEST_OF_THE_ENVIRONMENT";
 const OTHERS: [(&str, &str); 2] = [("MESH_NODE", "n2"), ("MESH_MODULE", "vault")];
 
 /// Starts itself once again with the environment that it is about.
 #[tokio::test]
 async fn an_event_carries_the_credentials_names_whatever_the_environment_says() {
-    if std::env::var_os(CREDENTIAL).is_some() {
+    if std::env::var_os(AGAIN).is_some() {
         return in_another_environment().await;
     }
-    assert!(matches!(credential_path(), Err(ConnectError::NotNamed)));
     let files = Files::new();
     let name = "environment::an_event_carries_the_credentials_names_whatever_the_environment_says";
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
-        .env(CREDENTIAL, files.path("mail"))
+        .env(AGAIN, "1")
+        .env("MESH_CREDENTIAL", files.path("mail"))
         .envs(OTHERS)
         .output()
         .unwrap();
@@ -41,8 +42,7 @@ async fn in_another_environment() {
     // Again, by the path that the environment gives.
     let path = credential_path().unwrap();
     std::fs::write(&path, memory.credential("mail").to_document().unwrap().expose()).unwrap();
-    let connection = mesh_sdk::connect(path).await.unwrap();
-    modules.mail = mesh_sdk::Broker::builder(connection).build().unwrap();
+    modules.mail = Broker::builder(connect(path).await.unwrap()).build().unwrap();
     assert_eq!(modules.mail.principal().to_string(), "module mail on n1");
     modules.talk("hello").await;
 }
