@@ -16,6 +16,7 @@ mod percent;
 pub mod permissions;
 pub mod port;
 pub mod provision;
+pub mod store;
 pub mod subject;
 pub mod time;
 pub mod tool;

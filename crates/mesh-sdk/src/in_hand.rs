@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
+use mesh_core::store::HandledKey;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-
-use crate::handled::HandledKey;
 
 /// The keys in hand. As many as there are handlers running.
 #[derive(Default)]

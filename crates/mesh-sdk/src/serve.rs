@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
@@ -12,12 +11,14 @@ use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
 use parking_lot::Mutex;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use crate::binding::{Binding, Line};
 use crate::broker::Broker;
 use crate::counter::{Counter, Handler};
 use crate::error::HandleError;
 use crate::limit::within;
+use crate::observe::{Serving, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
 use crate::scope::{Has, Tools};
@@ -55,7 +56,9 @@ impl<S: Has<Tools>> Broker<S> {
         let module = self.part::<Tools>().here.module.clone();
         let subject = MeshSubject::Tool { module, tool: tool.clone() }.to_subject()?;
         let reserved = Reserved::take(&self.0.serving, tool)?;
-        if reserved.fill(self.serve(subject, handler).await?) {
+        let span = self.0.observer.offering(&subject);
+        let serving = self.serve(subject, handler).instrument(span.clone()).await;
+        if reserved.fill(noted(&span, serving, HandleError::kind)?) {
             Ok(())
         } else {
             Err(TransportError::new(ErrorKind::Closed, Operation::Serve).into())
@@ -70,11 +73,12 @@ impl<S: Has<Tools>> Broker<S> {
     {
         let connection = &self.0.connection;
         let clock = connection.clock();
-        let lost = Arc::clone(&self.0.lost_answers);
+        let (observer, counts) = (Arc::clone(&self.0.observer), Arc::clone(&self.0.counts));
+        let observed = Arc::new(Serving::new(observer, subject.clone(), counts));
         let name = subject.to_string();
         let requests = Arc::clone(&self.part::<Tools>().asking.requests);
-        let open = opener(Arc::clone(clock), requests, subject, Arc::clone(&lost));
-        let source = Source::open(name, Operation::Serve, open).await?;
+        let open = opener(Arc::clone(clock), requests, subject, Arc::clone(&observed));
+        let source = Source::open(name, Operation::Serve, open, observed.bound()).await?;
         let handler: Arc<Handler> = Arc::new(move |call| {
             let work = handler(call);
             async move {
@@ -88,8 +92,7 @@ impl<S: Has<Tools>> Broker<S> {
             handler,
             clock: Arc::clone(clock),
             most: connection.transport().capabilities().limits().max_payload,
-            expired: Arc::clone(&self.0.expired),
-            lost,
+            observed,
         });
         let handlers = self.0.settings.concurrency;
         let room = Room { handlers, retries: 0, unhandled: 0, holds: false };
@@ -107,18 +110,18 @@ fn opener(
     clock: Arc<dyn Clock>,
     requests: Arc<dyn Requests>,
     subject: Subject,
-    lost: Arc<AtomicU64>,
+    observed: Arc<Serving>,
 ) -> Opener<Call> {
     let filter = Filter::from(subject);
     Box::new(move || {
         let (clock, requests) = (Arc::clone(&clock), Arc::clone(&requests));
-        let (filter, lost) = (filter.clone(), Arc::clone(&lost));
+        let (filter, observed) = (filter.clone(), Arc::clone(&observed));
         async move {
             let options = ServeOptions::default();
             let span = options.timeout;
             let serving = requests.serve(filter, options);
             let calls = within(&*clock, span, Operation::Serve, serving).await?;
-            Ok(Counter::heed(calls, lost))
+            Ok(Counter::heed(calls, observed))
         }
         .boxed()
     })
@@ -164,15 +167,20 @@ impl Drop for Reserved<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::Metric;
+
+    fn line() -> Line {
+        Line::new(Metric::from_name("mesh.bound"))
+    }
 
     #[test]
     fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
         let (tools, tool) = (Serving::default(), mesh_testkit::fixtures::tool_name("send"));
         let reserved = Reserved::take(&tools, tool.clone()).unwrap();
         tools.lock().clear();
-        assert!(!reserved.fill(Line::new()));
+        assert!(!reserved.fill(line()));
         assert!(tools.lock().is_empty());
-        assert!(Reserved::take(&tools, tool).unwrap().fill(Line::new()));
+        assert!(Reserved::take(&tools, tool).unwrap().fill(line()));
         assert_eq!(tools.lock().len(), 1);
     }
 }
