@@ -127,16 +127,16 @@ fn opener(
     })
 }
 
-type Serving = Mutex<BTreeMap<ToolName, Option<Line>>>;
+type Served = Mutex<BTreeMap<ToolName, Option<Line>>>;
 
 /// The place of a tool that is about to be served; free again when it is dropped without a line.
 struct Reserved<'a> {
-    tools: &'a Serving,
+    tools: &'a Served,
     tool: Option<ToolName>,
 }
 
 impl<'a> Reserved<'a> {
-    fn take(tools: &'a Serving, tool: ToolName) -> Result<Self, HandleError> {
+    fn take(tools: &'a Served, tool: ToolName) -> Result<Self, HandleError> {
         let mut known = tools.lock();
         match known.get(&tool).map(|line| line.as_ref().map(Line::binding)) {
             None => {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
-        let (tools, tool) = (Serving::default(), mesh_testkit::fixtures::tool_name("send"));
+        let (tools, tool) = (Served::default(), mesh_testkit::fixtures::tool_name("send"));
         let reserved = Reserved::take(&tools, tool.clone()).unwrap();
         tools.lock().clear();
         assert!(!reserved.fill(line()));
