@@ -49,15 +49,6 @@ async fn serve(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError>
     mail.subscribe("shop.order.placed", letters(post)).await
 }
 
-/// The same, and to one person in the order of the orders.
-async fn serve_in_order(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError> {
-    let orders = Subscription::new("shop.order.placed".parse()?).ordered_by(|event| {
-        let order = event.decode::<Order>();
-        order.ok().and_then(|order| order.email).unwrap_or_default()
-    });
-    mail.subscribe(orders, letters(post)).await
-}
-
 /// Writes a letter for an order.
 fn letters(post: Arc<dyn Post>) -> impl Fn(ReceivedEvent) -> Ready<Result<(), HandlerError>> {
     move |event| ready(letter(&*post, &event))
@@ -70,6 +61,15 @@ fn letter(post: &dyn Post, event: &ReceivedEvent) -> Result<(), HandlerError> {
     };
     post.send(&to, order.number)?; // any error: another try, after a wait
     Ok(())
+}
+
+/// The same, and to one person in the order of the orders.
+async fn serve_in_order(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError> {
+    let orders = Subscription::new("shop.order.placed".parse()?).ordered_by(|event| {
+        let order = event.decode::<Order>();
+        order.ok().and_then(|order| order.email).unwrap_or_default()
+    });
+    mail.subscribe(orders, letters(post)).await
 }
 
 /// A post office that fails as often as it is told to, and tells how it stands.
@@ -91,17 +91,7 @@ impl Post for Scripted {
 #[tokio::test]
 async fn a_letter_is_sent_once_the_post_office_is_back() {
     let clock = ManualClock::new();
-    let files = [("shop", SHOP), ("mail", MAIL)]
-        .map(|(name, text)| ModuleManifest::parse(name, text).unwrap());
-    let node = "n1".parse().unwrap();
-    let mesh = Mesh::on_one_node(&node, files.clone()).unwrap();
-    let broker = InMemoryDurableBroker::new(Arc::new(clock.clone()));
-    let mesh = InMemoryMesh::raise_on(broker, mesh).await.unwrap();
-    let [shop, mail] = files.each_ref().map(|file| {
-        let connection = mesh.module(&node, &file.name).unwrap();
-        Broker::builder(connection).manifest(file).build().unwrap()
-    });
-
+    let (_mesh, _, shop, mail) = raise(&clock).await;
     let sent = watch::Sender::new(Vec::new());
     let mut letters = sent.subscribe();
     let failures = Mutex::new(["no line", "no line"].into());
