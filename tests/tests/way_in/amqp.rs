@@ -1,7 +1,6 @@
 //! A RabbitMQ of its own.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use mesh_core::credential::Credential;
@@ -11,7 +10,7 @@ use mesh_testkit::servers::rabbit::{Layout, MeshServer};
 use mesh_transport_amqp::{AmqpOptions, Target, connect};
 use serde_json::json;
 
-use crate::{Changing, Ground, PATIENCE, mesh};
+use crate::{Changing, Ground, mesh};
 
 pub(crate) struct Amqp {
     server: MeshServer,
@@ -55,27 +54,9 @@ impl Changing for Amqp {
         self.cut(name).await;
     }
 
-    /// Ends both connections of the session, once the broker tells of them: it lags by a second or so.
     async fn cut(&self, name: &str) {
-        let management = self.server.server().management();
-        let due = Instant::now() + PATIENCE;
-        loop {
-            let told = management.get(&["connections"]).await.unwrap();
-            let user = format!("n1.{name}");
-            let theirs = told.as_array().unwrap().iter().filter(|one| one["user"] == user);
-            let names: Vec<_> = theirs.filter_map(|one| one["name"].as_str()).collect();
-            if names.len() == 2 {
-                for name in names {
-                    // One takes the other along, and may be gone already.
-                    let _ = management.delete(&["connections", name]).await;
-                }
-                return;
-            }
-            assert!(
-                Instant::now() < due,
-                "not in time: two connections of {user}; there are {told}"
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let user = format!("n1.{name}");
+        let asked = ["close_all_user_connections", &user, "a test ends them"];
+        self.server.server().control(&asked).await.unwrap();
     }
 }
