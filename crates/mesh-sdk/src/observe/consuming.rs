@@ -115,6 +115,7 @@ impl Consumption {
         let subject = format_args!("mesh.events.{}.{}", received.module, received.name);
         tracing::info_span!(
             target: "mesh_sdk",
+            parent: None,
             "process",
             otel.name = format_args!("process {subject}"),
             otel.kind = "consumer",

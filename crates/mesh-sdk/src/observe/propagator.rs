@@ -7,16 +7,17 @@ use tracing::Span;
 /// Without one the SDK passes a trace on by itself: what a handler sends has the trace of what it
 /// handles, and a span of its own that no tracer knows.
 ///
-/// With `tracing-opentelemetry` both ends are a few lines, where `context_of` and `carrier_of` turn the
-/// three texts of a [`TraceContext`] into what the tracer's own propagator reads and writes:
+/// With `tracing-opentelemetry` both ends are a few lines; `tests/tests/opentelemetry.rs` in the repository
+/// has them whole:
 ///
 /// ```text
 /// impl Propagator for OpenTelemetry {
 ///     fn extract(&self, came: &TraceContext, span: &Span) {
-///         let _ = span.set_parent(self.0.extract(&carrier_of(came)));
+///         let carrier = came.headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
+///         let _ = span.set_parent(self.0.extract(&carrier.collect::<HashMap<_, _>>()));
 ///     }
 ///     fn inject(&self, span: &Span) -> TraceContext {
-///         let mut carrier = HashMap::new();
+///         let mut carrier = HashMap::<String, String>::new();
 ///         self.0.inject_context(&span.context(), &mut carrier);
 ///         TraceContext::read(carrier.iter().map(|(name, value)| (&**name, &**value)))
 ///     }

@@ -88,6 +88,7 @@ impl Serving {
         let tool = &self.tool;
         let span = tracing::info_span!(
             target: "mesh_sdk",
+            parent: None,
             "handle",
             otel.name = format_args!("handle {tool}"),
             otel.kind = "server",
