@@ -98,8 +98,6 @@ impl Keeper {
         let before = self.handled;
         let committed = self.transaction(outlives, &mut works).map_err(|error| {
             self.handled = before;
-            // Where that fails too, the next one begins with it.
-            let _ = self.roll_back();
             if !std::mem::replace(&mut self.failing, true) {
                 tracing::error!(%error, "the store fails; events are tried again later");
             }
@@ -126,7 +124,10 @@ impl Keeper {
             self.file.pragma_update(None, "synchronous", synchronous(outlives))?;
             self.outlives = outlives;
         }
-        self.roll_back()?;
+        if !self.file.is_autocommit() {
+            // What one that failed has left.
+            self.file.execute_batch("ROLLBACK")?;
+        }
         self.file.execute_batch("BEGIN IMMEDIATE")?;
         let now = self.time.now();
         let mut tables = Tables { file: &self.file, handled: &mut self.handled, now };
@@ -137,11 +138,6 @@ impl Keeper {
         let most = i64::try_from(TIDIED + 2 * works.len()).unwrap_or(i64::MAX);
         self.handled.tidy(&self.file, now, crowded, most)?;
         self.file.execute_batch("COMMIT")
-    }
-
-    /// Takes back what a transaction that failed has left.
-    fn roll_back(&self) -> Result<()> {
-        if self.file.is_autocommit() { Ok(()) } else { self.file.execute_batch("ROLLBACK") }
     }
 
     fn count(&self) {

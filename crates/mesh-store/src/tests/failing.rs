@@ -45,6 +45,35 @@ async fn a_full_disk_fails_the_call_and_loses_nothing() {
 }
 
 #[tokio::test]
+async fn of_calls_that_fail_together_none_is_noted_and_the_counts_say_so() {
+    let bed = Bed::new();
+    let store = bed.open().await;
+    handle(&store, "first").await;
+    let pages = store.pages(1).await;
+    let (stalled, go) = stall(&store).await;
+    let together = (0..200).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move { store.begin(&key(number)).await })
+    });
+    let together: Vec<_> = together.collect();
+    for _ in 0..together.len() {
+        // Each waits for the thread by then.
+        tokio::task::yield_now().await;
+    }
+    go.send(()).unwrap();
+    stalled.await.unwrap();
+    for call in together {
+        assert_eq!(call.await.unwrap().unwrap_err().kind(), StoreErrorKind::Full);
+    }
+    assert_eq!(store.handled_counts().remembered, 1);
+    store.pages(pages + 1000).await;
+    for number in 0..200 {
+        assert_eq!(store.begin(&key(number)).await.unwrap(), Handled::No, "{number}");
+    }
+    assert_eq!(store.handled_counts().remembered, 201);
+}
+
+#[tokio::test]
 async fn a_call_after_the_close_is_unavailable() {
     let bed = Bed::new();
     let store = bed.open().await;

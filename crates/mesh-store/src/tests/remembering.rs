@@ -50,6 +50,8 @@ async fn each_part_of_a_key_counts() {
         HandledKey { consumer: "n2_audit".parse().unwrap(), ..key(1) },
         HandledKey { handler: filter("mail.*"), ..key(1) },
         HandledKey { module: module_name("ledger"), ..key(1) },
+        // As one text it is the same.
+        HandledKey { module: module_name("mai"), ..key("l1") },
         key(2),
     ];
     for other in others {
