@@ -7,11 +7,14 @@
 )]
 
 use std::collections::VecDeque;
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mesh_clock::SystemClock;
 use mesh_core::manifest::{Mesh, ModuleManifest};
-use mesh_sdk::{Broker, HandlerError, ReceivedEvent, RetryPolicy, SubscribeError, ToolRequest};
+use mesh_sdk::{Broker, HandlerError, ReceivedEvent, RetryPolicy, SubscribeError, Subscription};
+use mesh_store::{Store, StoreOptions};
 use mesh_testkit::clock::ManualClock;
 use mesh_transport_mem::{InMemoryDurableBroker, InMemoryMesh};
 use parking_lot::Mutex;
@@ -43,18 +46,30 @@ trait Post: Send + Sync + 'static {
 
 /// What the service does on any mesh: a program hands it a broker that was dialled, a test one in memory.
 async fn serve(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError> {
-    let handler = move |event: ReceivedEvent| {
-        let post = Arc::clone(&post);
-        async move {
-            let order: Order = event.decode()?; // not an order: another try would not help
-            let Some(to) = order.email else {
-                return Err(HandlerError::reject(format!("order {} has no address", order.number)));
-            };
-            post.send(&to, order.number)?; // any error: another try, after a wait
-            Ok(())
-        }
+    mail.subscribe("shop.order.placed", letters(post)).await
+}
+
+/// Writes a letter for an order.
+fn letters(post: Arc<dyn Post>) -> impl Fn(ReceivedEvent) -> Ready<Result<(), HandlerError>> {
+    move |event| ready(letter(&*post, &event))
+}
+
+fn letter(post: &dyn Post, event: &ReceivedEvent) -> Result<(), HandlerError> {
+    let order: Order = event.decode()?; // not an order: another try would not help
+    let Some(to) = order.email else {
+        return Err(HandlerError::reject(format!("order {} has no address", order.number)));
     };
-    mail.subscribe("shop.order.placed", handler).await
+    post.send(&to, order.number)?; // any error: another try, after a wait
+    Ok(())
+}
+
+/// The same, and to one person in the order of the orders.
+async fn serve_in_order(mail: &Broker, post: Arc<dyn Post>) -> Result<(), SubscribeError> {
+    let orders = Subscription::new("shop.order.placed".parse()?).ordered_by(|event| {
+        let order = event.decode::<Order>();
+        order.ok().and_then(|order| order.email).unwrap_or_default()
+    });
+    mail.subscribe(orders, letters(post)).await
 }
 
 /// A post office that fails as often as it is told to, and tells how it stands.
@@ -76,17 +91,7 @@ impl Post for Scripted {
 #[tokio::test]
 async fn a_letter_is_sent_once_the_post_office_is_back() {
     let clock = ManualClock::new();
-    let files = [("shop", SHOP), ("mail", MAIL)]
-        .map(|(name, text)| ModuleManifest::parse(name, text).unwrap());
-    let node = "n1".parse().unwrap();
-    let mesh = Mesh::on_one_node(&node, files.clone()).unwrap();
-    let broker = InMemoryDurableBroker::new(Arc::new(clock.clone()));
-    let mesh = InMemoryMesh::raise_on(broker, mesh).await.unwrap();
-    let [shop, mail] = files.each_ref().map(|file| {
-        let connection = mesh.module(&node, &file.name).unwrap();
-        Broker::builder(connection).manifest(file).build().unwrap()
-    });
-
+    let (_mesh, _, shop, mail) = raise(&clock).await;
     let sent = watch::Sender::new(Vec::new());
     let mut letters = sent.subscribe();
     let failures = Mutex::new(["no line", "no line"].into());
@@ -104,16 +109,56 @@ async fn a_letter_is_sent_once_the_post_office_is_back() {
     letters.wait_for(|sent| *sent == [7]).await.unwrap();
 }
 
-#[tokio::test]
-async fn a_tool_is_asked_with_a_time_of_its_own() {
+/// A mesh in memory whose time is moved by hand, with a broker for each module.
+async fn raise(clock: &ManualClock) -> (InMemoryMesh, [ModuleManifest; 2], Broker, Broker) {
     let files = [("shop", SHOP), ("mail", MAIL)]
         .map(|(name, text)| ModuleManifest::parse(name, text).unwrap());
-    let node = "n1".parse().unwrap();
-    let mesh = InMemoryMesh::raise(Mesh::on_one_node(&node, files.clone()).unwrap()).await.unwrap();
+    let mesh = Mesh::on_one_node(&"n1".parse().unwrap(), files.clone()).unwrap();
+    let broker = InMemoryDurableBroker::new(Arc::new(clock.clone()));
+    let mesh = InMemoryMesh::raise_on(broker, mesh).await.unwrap();
     let [shop, mail] = files.each_ref().map(|file| {
-        Broker::builder(mesh.module(&node, &file.name).unwrap()).manifest(file).build().unwrap()
+        let connection = mesh.module(&"n1".parse().unwrap(), &file.name).unwrap();
+        Broker::builder(connection).manifest(file).build().unwrap()
     });
-    mail.handle("count", |_| async { Ok::<u32, mesh_core::tool::ToolFailure>(3) }).await.unwrap();
-    let tool = ToolRequest::try_from(("mail", "count")).unwrap().timeout(Duration::from_secs(2));
-    assert_eq!(shop.request::<_, _, u32>(tool, &()).await.unwrap(), 3);
+    (mesh, files, shop, mail)
+}
+
+#[tokio::test]
+async fn letters_to_one_person_go_in_the_order_of_the_orders() {
+    let clock = ManualClock::new();
+    let (_mesh, _, shop, mail) = raise(&clock).await;
+    let sent = watch::Sender::new(Vec::new());
+    let mut letters = sent.subscribe();
+    let failures = Mutex::new(["no line"].into());
+    serve_in_order(&mail, Arc::new(Scripted { failures, sent })).await.unwrap();
+    for (number, to) in [(1, "bob"), (2, "bob"), (3, "ann")] {
+        let order = Order { number, email: Some(format!("{to}@example.org")) };
+        shop.publish("order.placed", &order).await.unwrap();
+    }
+    letters.wait_for(|sent| *sent == [3]).await.unwrap();
+    clock.advance(RetryPolicy::default().after(1)).await;
+    letters.wait_for(|sent| *sent == [3, 1, 2]).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_handled_is_kept_in_a_file() {
+    let (mesh, files, shop, _) = raise(&ManualClock::new()).await;
+    let node = "n1".parse().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.store");
+
+    let store =
+        Store::open(&path, Arc::new(SystemClock::new()), StoreOptions::default()).await.unwrap();
+    let connection = mesh.module(&node, &files[1].name).unwrap();
+    let mail = Broker::builder(connection).manifest(&files[1]).handled(Arc::new(store.clone()));
+    let mail = mail.build().unwrap();
+    let sent = watch::Sender::new(Vec::new());
+    let mut letters = sent.subscribe();
+    serve(&mail, Arc::new(Scripted { failures: Mutex::default(), sent })).await.unwrap();
+    let order = Order { number: 7, email: Some("bob@example.org".to_owned()) };
+    shop.publish("order.placed", &order).await.unwrap();
+    letters.wait_for(|sent| *sent == [7]).await.unwrap();
+    mail.close(Duration::from_secs(5)).await;
+    store.close().await;
+    assert!(path.exists());
 }

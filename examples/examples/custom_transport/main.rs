@@ -19,8 +19,9 @@ use std::time::Duration;
 use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::name::NameError;
-use mesh_core::port::{ReceiveError, TransportError};
+use mesh_core::port::ReceiveError;
 use mesh_core::subject::{Filter, Subject};
+use mesh_sdk::Broker;
 use mesh_testkit::suite;
 
 use broker::TinyBroker;
@@ -55,6 +56,7 @@ async fn work() -> Result<(), Box<dyn Error>> {
     let all = Filter::new("test.>")?;
     refused(audit.transport().subscribe(all, Default::default()).await.map(drop));
     refused(mail.streams().map(drop));
+    refused(Broker::builder(mail.clone()).build().map(drop));
 
     drop(broker);
     match heard.next().await {
@@ -70,7 +72,7 @@ fn module(name: &str) -> Result<Principal, NameError> {
     Ok(Principal::Module { node: "n1".parse()?, module: name.parse()? })
 }
 
-fn refused(result: Result<(), TransportError>) {
+fn refused<E: Error>(result: Result<(), E>) {
     match result {
         Ok(()) => println!("it was not refused"),
         Err(error) => println!("refused: {error}"),
