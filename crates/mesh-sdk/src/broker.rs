@@ -185,7 +185,7 @@ impl BrokerBuilder {
     /// and marks an event whose handler was cut off by one
     /// ([`interrupted`](crate::ReceivedEvent::interrupted)). Several brokers may share a store. It must
     /// remember for [`RetryPolicy::SPAN`]. Where it fails or gives no answer in 10 s, the event is tried
-    /// again later.
+    /// again after the longest wait of the [`RetryPolicy`].
     #[must_use]
     pub fn handled(mut self, store: Arc<dyn HandledStore>) -> Self {
         self.handled = Some(store);

@@ -288,15 +288,18 @@ impl Dispatcher {
         }
     }
 
-    /// What the store says, if it does so in time.
+    /// What the store says, if it does so in time. What ails it ails every event, and for longer than one
+    /// event's first waits.
     async fn stored<T>(
         &self,
         asking: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, HandlerError> {
-        match limited(&*self.clock, STORE, asking).await {
-            Some(said) => Ok(said?),
-            None => Err(HandlerError::retry("the store of what was handled gives no answer")),
-        }
+        let failure = match limited(&*self.clock, STORE, asking).await {
+            Some(Ok(said)) => return Ok(said),
+            Some(Err(error)) => error.to_string(),
+            None => "the store of what was handled gives no answer".to_owned(),
+        };
+        Err(HandlerError::retry_after(failure, self.retry.longest))
     }
 
     fn conclude(&self, info: DeliveryInfo, failures: &[(HandledKey, HandlerError)]) -> Verdict {
