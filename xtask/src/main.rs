@@ -29,6 +29,7 @@ const VERBS: &[(&str, &str, Task)] = &[
         "check that mesh-core is pure and that crates depend inwards only",
         checks::purity::run,
     ),
+    ("features", "lint mesh-sdk with none and with each of its features", checks::features::run),
     ("metadata", "check that each crate can be published", checks::publishing::run),
     ("bench", "run the benchmarks: all, or those named", checks::cargo::bench),
 ];

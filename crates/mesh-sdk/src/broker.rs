@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{EventPattern, ModuleManifest, ToolRef};
-use mesh_core::name::{EventName, ModuleName, NodeName, ToolName};
+use mesh_core::name::{EventName, ToolName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
 use mesh_core::store::HandledStore;
 use mesh_core::subject::Filter;
@@ -13,24 +13,36 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::binding::Line;
-use crate::error::{BuildError, NotAModule};
+use crate::error::BuildError;
 use crate::handled::MemoryHandled;
 use crate::ids::Ids;
 use crate::observe::{Counts, Observer, Propagator, Publishing, Requests, describe_metrics};
 use crate::retry::RetryPolicy;
+use crate::scope::{Has, Scope, Whole};
 use crate::subscribe::Consuming;
 use crate::workers::Workers;
 
-/// A module's place on the mesh: five verbs over one connection. Cheap to clone; every clone is the
-/// same place.
+/// A place on the mesh: five verbs over one connection. Cheap to clone; every clone is the same place.
 ///
-/// | verb | |
-/// |---|---|
-/// | [`publish`](Self::publish) | says that something has happened |
-/// | [`subscribe`](Self::subscribe) | reacts to what others say |
-/// | [`request`](Self::request) | asks another's tool |
-/// | [`handle`](Self::handle) | answers for a tool of its own |
-/// | [`close`](Self::close) | finishes what was begun and leaves |
+/// | verb | | [`Whole`] | [`Events`](crate::Events) | [`Tools`](crate::Tools) | [`Asking`](crate::Asking) |
+/// |---|---|---|---|---|---|
+/// | [`publish`](Self::publish) | says that something has happened | ✓ | ✓ | | |
+/// | [`subscribe`](Self::subscribe) | reacts to what others say | ✓ | ✓ | | |
+/// | [`request`](Self::request) | asks another's tool | ✓ | | ✓ | ✓ |
+/// | [`handle`](Self::handle) | answers for a tool of its own | ✓ | | ✓ | |
+/// | [`close`](Self::close) | finishes what was begun and leaves | ✓ | ✓ | ✓ | ✓ |
+///
+/// A `Broker` is a module's and has all of them. One that is built for less
+/// ([`build_only`](BrokerBuilder::build_only)) has the verbs of its column, and using another does not
+/// compile:
+///
+/// ```compile_fail
+/// # use mesh_sdk::{Asking, Broker, PublishError};
+/// async fn person(alice: Broker<Asking>) -> Result<(), PublishError> {
+///     alice.publish("sent", "bob").await?;
+///     Ok(())
+/// }
+/// ```
 ///
 /// How it stands is [`health`](Self::health)'s to say. No verb waits longer than its time and half a
 /// second, whatever the transport does; `subscribe` and `handle` have 5 s.
@@ -41,7 +53,7 @@ use crate::workers::Workers;
 /// and those that run already go on to their end. A handler that holds a clone keeps it alive until
 /// `close`.
 #[derive(Clone)]
-pub struct Broker(pub(crate) Arc<Inner>);
+pub struct Broker<S: Scope = Whole>(pub(crate) Arc<Inner>, S);
 
 pub(crate) struct Inner {
     pub(crate) connection: Connection,
@@ -107,19 +119,31 @@ impl Broker {
             seed: None,
         }
     }
+}
 
+impl<S: Scope> Broker<S> {
     /// Who this broker is.
     #[must_use]
     pub fn principal(&self) -> &Principal {
         self.0.connection.principal()
     }
 
-    /// The node and module, where it is a module.
-    pub(crate) fn module(&self) -> Result<(&NodeName, &ModuleName), NotAModule> {
-        match self.principal() {
-            Principal::Module { node, module } => Ok((node, module)),
-            _ => Err(NotAModule),
-        }
+    /// The same place with fewer verbs, to be handed to what needs no more. Like a clone, it keeps the
+    /// broker alive and can close it.
+    #[must_use]
+    pub fn only<T: Scope>(&self) -> Broker<T>
+    where
+        S: Has<T>,
+    {
+        Broker(Arc::clone(&self.0), self.part().clone())
+    }
+
+    /// The part of the connection that a verb is about.
+    pub(crate) fn part<T: Scope>(&self) -> &T
+    where
+        S: Has<T>,
+    {
+        self.1.part()
     }
 }
 
@@ -206,12 +230,40 @@ impl BrokerBuilder {
         self
     }
 
-    /// The broker. Nothing is sent before the first verb.
+    /// The broker of a module, with all verbs. Nothing is sent before the first of them.
     ///
     /// # Errors
-    /// [`BuildError`] where an event could be tried again after it was forgotten that it had been
-    /// handled.
+    /// [`BuildError`] where the connection is not a module's, or its transport lacks what a verb needs;
+    /// and where an event could be tried again after it was forgotten that it had been handled.
     pub fn build(self) -> Result<Broker, BuildError> {
+        self.build_only()
+    }
+
+    /// A broker with fewer verbs: for a person, who only asks, or over a transport that lacks what the
+    /// others need.
+    ///
+    /// ```
+    /// use mesh_core::identity::Principal;
+    /// use mesh_core::manifest::Mesh;
+    /// use mesh_sdk::{Asking, Broker, RequestError};
+    /// use mesh_transport_mem::InMemoryMesh;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mesh = InMemoryMesh::raise(Mesh::on_one_node(&"n1".parse()?, [])?).await?;
+    /// let alice = mesh.connect(Principal::Person { name: "alice".parse()? })?;
+    /// assert!(Broker::builder(alice.clone()).build().is_err()); // no module
+    /// let alice = Broker::builder(alice).build_only::<Asking>()?;
+    /// let denied: Result<(), _> = alice.request(("vault", "open"), &()).await;
+    /// assert!(matches!(denied, Err(RequestError::Denied(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), for what is asked for.
+    pub fn build_only<S: Scope>(self) -> Result<Broker<S>, BuildError> {
+        let scope = S::of(&self.connection)?;
         let clock = Arc::clone(self.connection.clock());
         let asked = self.settings.retry.longest;
         if asked > RetryPolicy::LONGEST {
@@ -230,7 +282,7 @@ impl BrokerBuilder {
             Principal::Module { module, .. } => Some(module),
             _ => None,
         };
-        Ok(Broker(Arc::new(Inner {
+        let inner = Inner {
             handled,
             publishing: Publishing::new(&observer, module, self.emits),
             asking: Requests::new(&observer, self.calls),
@@ -242,11 +294,12 @@ impl BrokerBuilder {
             serving: Mutex::default(),
             counts: Arc::default(),
             life: Mutex::new(Life::Open(Vec::new())),
-        })))
+        };
+        Ok(Broker(Arc::new(inner), scope))
     }
 }
 
-impl fmt::Debug for Broker {
+impl<S: Scope> fmt::Debug for Broker<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Broker").field("principal", self.principal()).finish_non_exhaustive()
     }

@@ -6,6 +6,7 @@ use tracing::Instrument as _;
 
 use crate::broker::{Broker, Inner, Life};
 use crate::limit::{MARGIN, limited};
+use crate::scope::Scope;
 use crate::workers::Workers;
 
 /// What became of everything that was under way when a broker was closed.
@@ -22,7 +23,7 @@ pub struct Closed {
     pub overdue: bool,
 }
 
-impl Broker {
+impl<S: Scope> Broker<S> {
     /// Takes nothing more, lets running handlers finish within `timeout`, gives back the rest, and
     /// leaves the broker. What only waits, for its next try or for a handler, goes back at once.
     ///

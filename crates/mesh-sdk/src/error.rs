@@ -1,22 +1,39 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use mesh_core::identity::Principal;
 use mesh_core::json::{EmitError, JsonError};
 use mesh_core::message::{HeaderError, PublishIdError};
 use mesh_core::name::{NameError, ToolName};
-use mesh_core::port::{ErrorKind, TransportError};
+use mesh_core::port::{Capability, ErrorKind, TransportError};
 use mesh_core::subject::{Filter, SubjectError};
 use mesh_core::tool::ToolFailure;
 
-/// The verb belongs to modules, and this broker's credential is not a module's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("only a module can do that; this credential is not a module's")]
-pub struct NotAModule;
+use crate::scope::asks;
 
-/// Why a broker was not built: its settings don't fit together.
+/// Why a broker was not built: the connection does not have what it was to be built for, or its settings
+/// don't fit together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
+    /// Only a module has events and tools of its own.
+    #[error("{principal} is not a module, and only a module has events and tools{}", hint(.principal))]
+    NotAModule {
+        /// Who connects.
+        principal: Principal,
+    },
+    /// Nobody of this kind has an account that may call a tool.
+    #[error("{principal} may call no tools: modules, people and the controller do")]
+    AsksNobody {
+        /// Who connects.
+        principal: Principal,
+    },
+    /// The transport does not have what a verb is built on.
+    #[error("the connection lacks {capability:?}: build_only leaves out the verbs that need it")]
+    Lacking {
+        /// What it would have to have.
+        capability: Capability,
+    },
     /// The retry policy waits longer than [`RetryPolicy::LONGEST`](crate::RetryPolicy::LONGEST).
     #[error(
         "the retry policy waits up to {asked:?} before another try, and {longest:?} is the longest"
@@ -40,6 +57,10 @@ pub enum BuildError {
     },
 }
 
+fn hint(principal: &Principal) -> &'static str {
+    if asks(principal) { "; build_only::<Asking>() builds a broker that asks" } else { "" }
+}
+
 /// Why an event was not published. It is not on the broker, unless the kind of the transport's
 /// error is `TimedOut` or `Disconnected`: then that can't be known.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +81,6 @@ pub enum PublishError {
     /// The id is too long for the broker.
     #[error(transparent)]
     Id(#[from] PublishIdError),
-    /// Not a module.
-    #[error(transparent)]
-    NotAModule(#[from] NotAModule),
     /// The broker had this id on the first attempt: somebody else used it, or it is not random.
     #[error("the broker already had an event of the id {id}, which was made just now")]
     IdTaken {
@@ -87,9 +105,6 @@ pub enum SubscribeError {
         /// The pattern asked for.
         pattern: Filter,
     },
-    /// Not a module.
-    #[error(transparent)]
-    NotAModule(#[from] NotAModule),
     /// The transport refused or failed; `NotFound`: the controller made no consumer.
     #[error(transparent)]
     Transport(#[from] TransportError),
@@ -111,9 +126,6 @@ pub enum HandleError {
     /// Module and tool are too long together.
     #[error(transparent)]
     Subject(#[from] SubjectError),
-    /// Not a module.
-    #[error(transparent)]
-    NotAModule(#[from] NotAModule),
     /// The transport refused or failed.
     #[error(transparent)]
     Transport(#[from] TransportError),

@@ -8,6 +8,7 @@ use mesh_core::subject::Filter;
 
 use crate::binding::Binding;
 use crate::broker::{Broker, Life};
+use crate::scope::Scope;
 
 /// How a broker stands at one moment. One that has closed has no subscriptions and no tools.
 #[derive(Debug, Clone)]
@@ -55,7 +56,7 @@ impl Health {
     }
 }
 
-impl Broker {
+impl<S: Scope> Broker<S> {
     /// How it stands now. Nothing is asked of the broker for it, so it can be called as often as one
     /// likes.
     #[must_use]

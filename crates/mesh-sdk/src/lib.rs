@@ -5,6 +5,8 @@ mod broker;
 mod causation;
 mod claim;
 mod close;
+#[cfg(any(feature = "memory", feature = "nats", feature = "amqp"))]
+mod connect;
 mod counter;
 mod dispatch;
 mod error;
@@ -27,6 +29,7 @@ mod received;
 mod rejected;
 mod request;
 mod retry;
+mod scope;
 mod serve;
 mod subscribe;
 mod subscription;
@@ -44,7 +47,9 @@ struct Observability;
 pub use binding::Binding;
 pub use broker::{Broker, BrokerBuilder};
 pub use close::Closed;
-pub use error::{BuildError, HandleError, NotAModule, PublishError, RequestError, SubscribeError};
+#[cfg(any(feature = "memory", feature = "nats", feature = "amqp"))]
+pub use connect::{ConnectError, connect, credential_path};
+pub use error::{BuildError, HandleError, PublishError, RequestError, SubscribeError};
 pub use event::{HandlerError, ReceivedEvent};
 pub use handled::MemoryHandled;
 pub use health::Health;
@@ -52,5 +57,21 @@ pub use observe::{Propagator, describe_metrics};
 pub use publish::{Emission, Published};
 pub use request::ToolRequest;
 pub use retry::RetryPolicy;
+pub use scope::{Asking, Events, Has, Scope, Tools, Whole};
 pub use subscription::Subscription;
 pub use tool::ToolCall;
+
+/// The crate `mesh-core`, whose types the verbs take and give, for who depends on this crate alone.
+pub use mesh_core as core;
+
+/// The crate `mesh-transport-mem`, with the feature `memory`.
+#[cfg(feature = "memory")]
+pub use mesh_transport_mem as memory;
+
+/// The crate `mesh-transport-nats`, with the feature `nats`.
+#[cfg(feature = "nats")]
+pub use mesh_transport_nats as nats;
+
+/// The crate `mesh-transport-amqp`, with the feature `amqp`.
+#[cfg(feature = "amqp")]
+pub use mesh_transport_amqp as amqp;

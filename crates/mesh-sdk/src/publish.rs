@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use mesh_core::event::{Event, EventId, TraceContext};
+use mesh_core::identity::Instance;
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderError, HeaderName, HeaderValue, Headers, Message, PublishId};
 use mesh_core::name::{EventName, NameError};
@@ -13,6 +14,7 @@ use crate::broker::Broker;
 use crate::causation::cause;
 use crate::error::PublishError;
 use crate::limit::within;
+use crate::scope::{Events, Has};
 
 /// What is published: an event's name, and what else is said about it.
 #[derive(Debug, Clone)]
@@ -76,7 +78,7 @@ pub struct Published {
     pub sequence: Option<u64>,
 }
 
-impl Broker {
+impl<S: Has<Events>> Broker<S> {
     /// Says that something has happened. Returns when the broker has it: it will be given to every
     /// module that consumes it, also to one that is away now.
     ///
@@ -95,7 +97,7 @@ impl Broker {
     {
         let emission = event.try_into()?;
         let data = JsonText::from_value(data)?;
-        let (node, module) = self.module()?;
+        let Instance { node, module } = &self.part::<Events>().here;
         let subject = MeshSubject::Event { module: module.clone(), event: emission.event.clone() }
             .to_subject()?;
         let now = self.0.connection.clock().now();
@@ -118,7 +120,7 @@ impl Broker {
     }
 
     async fn append(&self, message: Message, id: PublishId) -> Result<Appended, PublishError> {
-        let streams = self.0.connection.streams()?;
+        let streams = &self.part::<Events>().streams;
         let clock = self.0.connection.clock();
         let deadline = clock.monotonic().saturating_add(self.0.settings.publish_timeout);
         let mut attempt = 0;

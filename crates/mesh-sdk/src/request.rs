@@ -19,6 +19,7 @@ use crate::causation::cause;
 use crate::error::RequestError;
 use crate::limit::within;
 use crate::publish::traced;
+use crate::scope::{Asking, Has};
 
 /// Which tool is asked, and for how long. A pair `("mail", "send")` is one with 30 s.
 #[derive(Debug, Clone)]
@@ -58,7 +59,7 @@ impl TryFrom<(&str, &str)> for ToolRequest {
     }
 }
 
-impl Broker {
+impl<S: Has<Asking>> Broker<S> {
     /// Asks another's tool and waits for its answer.
     ///
     /// # Errors
@@ -99,8 +100,7 @@ impl Broker {
         message: Message,
         timeout: Duration,
     ) -> Result<JsonText, RequestError> {
-        let requests = self.0.connection.requests().map_err(RequestError::Transport)?;
-        let asking = requests.request(responder, message, timeout);
+        let asking = self.part::<Asking>().requests.request(responder, message, timeout);
         let clock = self.0.connection.clock();
         let answer = within(&**clock, timeout, Operation::Request, asking).await?;
         match ToolFailure::decode(answer.headers(), answer.payload()) {

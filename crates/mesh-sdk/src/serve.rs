@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
 use mesh_core::name::ToolName;
-use mesh_core::port::{Call, Connection, ErrorKind, Operation, ServeOptions, TransportError};
+use mesh_core::port::{Call, Clock, ErrorKind, Operation, Requests, ServeOptions, TransportError};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
@@ -21,10 +21,11 @@ use crate::limit::within;
 use crate::observe::{Serving, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
+use crate::scope::{Has, Tools};
 use crate::tool::ToolCall;
 use crate::workers::Workers;
 
-impl Broker {
+impl<S: Has<Tools>> Broker<S> {
     /// Answers for a tool of this module, sharing its calls with every other process that serves it.
     ///
     /// What the handler gives is the answer; a [`ToolFailure`], a panic or an output that is no
@@ -52,9 +53,8 @@ impl Broker {
         O: Serialize + Send + Sync,
     {
         let tool = tool.try_into()?;
-        let (_, module) = self.module()?;
-        let subject =
-            MeshSubject::Tool { module: module.clone(), tool: tool.clone() }.to_subject()?;
+        let module = self.part::<Tools>().here.module.clone();
+        let subject = MeshSubject::Tool { module, tool: tool.clone() }.to_subject()?;
         let reserved = Reserved::take(&self.0.serving, tool)?;
         let span = self.0.observer.offering(&subject);
         let serving = self.serve(subject, handler).instrument(span.clone()).await;
@@ -76,7 +76,8 @@ impl Broker {
         let (observer, counts) = (Arc::clone(&self.0.observer), Arc::clone(&self.0.counts));
         let observed = Arc::new(Serving::new(observer, subject.clone(), counts));
         let name = subject.to_string();
-        let open = opener(connection.clone(), subject, Arc::clone(&observed));
+        let requests = Arc::clone(&self.part::<Tools>().asking.requests);
+        let open = opener(Arc::clone(clock), requests, subject, Arc::clone(&observed));
         let source = Source::open(name, Operation::Serve, open, observed.bound()).await?;
         let handler: Arc<Handler> = Arc::new(move |call| {
             let work = handler(call);
@@ -105,32 +106,37 @@ impl Broker {
     }
 }
 
-fn opener(connection: Connection, subject: Subject, observed: Arc<Serving>) -> Opener<Call> {
+fn opener(
+    clock: Arc<dyn Clock>,
+    requests: Arc<dyn Requests>,
+    subject: Subject,
+    observed: Arc<Serving>,
+) -> Opener<Call> {
     let filter = Filter::from(subject);
     Box::new(move || {
-        let (connection, filter) = (connection.clone(), filter.clone());
-        let observed = Arc::clone(&observed);
+        let (clock, requests) = (Arc::clone(&clock), Arc::clone(&requests));
+        let (filter, observed) = (filter.clone(), Arc::clone(&observed));
         async move {
             let options = ServeOptions::default();
             let span = options.timeout;
-            let serving = connection.requests()?.serve(filter, options);
-            let calls = within(&**connection.clock(), span, Operation::Serve, serving).await?;
+            let serving = requests.serve(filter, options);
+            let calls = within(&*clock, span, Operation::Serve, serving).await?;
             Ok(Counter::heed(calls, observed))
         }
         .boxed()
     })
 }
 
-type Tools = Mutex<BTreeMap<ToolName, Option<Line>>>;
+type Served = Mutex<BTreeMap<ToolName, Option<Line>>>;
 
 /// The place of a tool that is about to be served; free again when it is dropped without a line.
 struct Reserved<'a> {
-    tools: &'a Tools,
+    tools: &'a Served,
     tool: Option<ToolName>,
 }
 
 impl<'a> Reserved<'a> {
-    fn take(tools: &'a Tools, tool: ToolName) -> Result<Self, HandleError> {
+    fn take(tools: &'a Served, tool: ToolName) -> Result<Self, HandleError> {
         let mut known = tools.lock();
         match known.get(&tool).map(|line| line.as_ref().map(Line::binding)) {
             None => {
@@ -169,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
-        let (tools, tool) = (Tools::default(), mesh_testkit::fixtures::tool_name("send"));
+        let (tools, tool) = (Served::default(), mesh_testkit::fixtures::tool_name("send"));
         let reserved = Reserved::take(&tools, tool.clone()).unwrap();
         tools.lock().clear();
         assert!(!reserved.fill(line()));

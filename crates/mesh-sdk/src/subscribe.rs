@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{
-    Capability, Connection, ConsumeOptions, Delivery, ErrorKind, Operation, TransportError,
+    Capability, Clock, ConsumeOptions, Delivery, ErrorKind, Operation, Streams, TransportError,
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName};
@@ -21,6 +21,7 @@ use crate::limit::{MARGIN, PATIENCE, limited, overdue, within};
 use crate::observe::{Consumption, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
+use crate::scope::{Events, Has};
 use crate::subscription::Subscription;
 use crate::workers::Workers;
 
@@ -37,7 +38,7 @@ pub(crate) struct Consuming {
     pub(crate) line: Line,
 }
 
-impl Broker {
+impl<S: Has<Events>> Broker<S> {
     /// Handles events that match a filter over `<module>.<event>`: `mail.letter.sent`, `mail.*`,
     /// `ledger.>`. With a [`Subscription`] those of a key come one after the other.
     ///
@@ -95,8 +96,8 @@ impl Broker {
     }
 
     async fn start_consuming(&self) -> Result<Consuming, SubscribeError> {
-        let (node, module) = self.module()?;
-        let name = ConsumerName::of_module(node, module);
+        let Events { here, streams } = self.part();
+        let name = here.consumer();
         let connection = &self.0.connection;
         let (clock, capabilities) = (connection.clock(), connection.transport().capabilities());
         let handlers = self.0.settings.concurrency;
@@ -112,7 +113,7 @@ impl Broker {
             in_flight: NonZeroUsize::new(room.total()).unwrap_or(NonZeroUsize::MIN),
             ..ConsumeOptions::default()
         };
-        let open = opener(connection.clone(), name.clone(), options);
+        let open = opener(Arc::clone(clock), Arc::clone(streams), name.clone(), options);
         let observer = &self.0.observer;
         let bound = observer.consumer_bound(&name);
         let source = Source::open(name.to_string(), Operation::Consume, open, bound).await?;
@@ -148,18 +149,19 @@ impl Broker {
 }
 
 fn opener(
-    connection: Connection,
+    clock: Arc<dyn Clock>,
+    streams: Arc<dyn Streams>,
     consumer: ConsumerName,
     options: ConsumeOptions,
 ) -> Opener<Delivery> {
     let consumer = ConsumerRef::new(StreamName::Events, consumer);
     Box::new(move || {
-        let (connection, consumer, options) =
-            (connection.clone(), consumer.clone(), options.clone());
+        let (clock, streams) = (Arc::clone(&clock), Arc::clone(&streams));
+        let (consumer, options) = (consumer.clone(), options.clone());
         async move {
             let span = options.timeout;
-            let consuming = connection.streams()?.consume(consumer, options);
-            within(&**connection.clock(), span, Operation::Consume, consuming).await
+            let consuming = streams.consume(consumer, options);
+            within(&*clock, span, Operation::Consume, consuming).await
         }
         .boxed()
     })

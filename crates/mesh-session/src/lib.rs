@@ -13,5 +13,5 @@ pub use accepted::{Accepted, Tally, UnderWay};
 pub use line::{Line, Phase, Session, Stage, closed, deadline, runtime_ended};
 pub use places::Places;
 pub use queue::Queue;
-pub use source::{Destination, Source, unreadable};
+pub use source::{Destination, Source, document, unreadable};
 pub use supervise::supervise;

@@ -32,7 +32,10 @@ impl<T: Destination> Source<T> {
     /// the same principal's, and is best moved there whole: half a document is one that can't be read.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self::reread(move || read_file(&path).map_err(|error| error.about(path.to_string_lossy())))
+        Self::reread(move || {
+            let read = || T::of(&Credential::parse(document(&path)?).map_err(unreadable)?);
+            read().map_err(|error| error.about(path.to_string_lossy()))
+        })
     }
 
     /// Asks `read` each time. It must be quick, and name the same principal each time.
@@ -68,14 +71,18 @@ impl<T: Destination> Source<T> {
     }
 }
 
-fn read_file<T: Destination>(path: &Path) -> Result<T, TransportError> {
+/// The bytes of the credential's document in the file at `path`, and of one that is too long so many
+/// that its parser says so.
+///
+/// # Errors
+/// `Invalid`, with the path, where the file can't be read.
+pub fn document(path: &Path) -> Result<Vec<u8>, TransportError> {
     let mut document = Vec::new();
     // One byte more, so that what is too long shows.
     let most = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(most).read_to_end(&mut document).map_err(unreadable)?;
-    let credential = Credential::parse(document).map_err(unreadable)?;
-    T::of(&credential)
+    let reading = File::open(path).and_then(|file| file.take(most).read_to_end(&mut document));
+    reading.map_err(|error| unreadable(error).about(path.to_string_lossy()))?;
+    Ok(document)
 }
 
 /// Always the same.

@@ -1,5 +1,6 @@
 //! `mesh-core` is pure: no runtime, client, clock, I/O or ambient randomness, neither in what it
-//! depends on nor in what it calls. And crates depend inwards only.
+//! depends on nor in what it calls. Crates depend inwards only, and `mesh-sdk` has no adapter below it that
+//! was not asked for.
 
 mod sources;
 mod tree;
@@ -11,14 +12,14 @@ use crate::run::{Failure, Workspace};
 
 /// The crate that must be pure.
 const PURE: &str = "mesh-core";
+/// The crate that has adapters behind features, and none by default.
+const SDK: &str = "mesh-sdk";
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
     let tree = tree::Tree::new(&workspace.metadata()?)?;
-    let asked = ["--edges", "no-dev", "--target", "all", "--prefix", "depth", "--format", " {p}"];
-    let asked = [&["tree", "--locked", "--package", PURE], asked.as_slice()].concat();
-    let printed = String::from_utf8_lossy(&workspace.cargo_output(&asked)?).into_owned();
-    let below = tree::Below::new(&printed)?;
-    let mut found = below.banned();
+    let core = below(workspace, PURE)?;
+    let mut found = core.impure();
+    found.extend(below(workspace, SDK)?.clients());
     found.extend(tree.outward_arrows());
     let mut files = super::lines::sources_below(&workspace.root().join("crates/mesh-core/src"))?;
     // A test may start a thread to see that a lock holds.
@@ -33,11 +34,19 @@ pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
         return Err(Failure::list("purity", &found));
     }
     println!(
-        "{PURE} is pure: {} packages below it, {} source files; arrows point inwards",
-        below.count(),
+        "{PURE} is pure: {} packages below it, {} source files; {SDK} has no adapter by default; \
+         arrows point inwards",
+        core.count(),
         files.len()
     );
     Ok(())
+}
+
+/// What that crate needs, with the features that it has by default.
+fn below(workspace: &Workspace, package: &str) -> Result<tree::Below, Failure> {
+    let asked = ["--edges", "no-dev", "--target", "all", "--prefix", "depth", "--format", " {p}"];
+    let asked = [&["tree", "--locked", "--package", package], asked.as_slice()].concat();
+    tree::Below::new(&String::from_utf8_lossy(&workspace.cargo_output(&asked)?))
 }
 
 fn is_test(file: &std::path::Path) -> bool {

@@ -13,7 +13,7 @@ use mesh_core::mx::{
 };
 use mesh_core::name::RealmName;
 use mesh_core::port::{Connection, PublishOptions, SubscribeOptions, Subscription};
-use mesh_sdk::{Broker, RequestError};
+use mesh_sdk::{Asking, Broker, RequestError};
 use serde_json::value::RawValue;
 
 use super::flow::{FlowName, Step};
@@ -86,7 +86,7 @@ fn refused(code: &impl ToString) -> String {
 async fn exchange(
     raised: &Raised,
     tool: &ToolRef,
-    broker: &Broker,
+    broker: &Broker<Asking>,
     profile: Profile,
     flow: FlowName,
 ) -> Result<Vec<String>, Failure> {
@@ -106,7 +106,7 @@ async fn exchange(
 /// Both ends: the realm's edge, and the peer that sends and listens.
 struct Edge<'b> {
     tool: &'b ToolRef,
-    broker: &'b Broker,
+    broker: &'b Broker<Asking>,
     profile: Profile,
     ask: Ask,
     chain: GuardChain,
@@ -121,7 +121,7 @@ struct Edge<'b> {
 impl<'b> Edge<'b> {
     async fn new(
         tool: &'b ToolRef,
-        broker: &'b Broker,
+        broker: &'b Broker<Asking>,
         profile: Profile,
         ask: Ask,
         closed: &str,

@@ -11,7 +11,7 @@ use mesh_core::manifest::{EventPattern, Mesh, ModuleManifest};
 use mesh_core::name::PersonName;
 use mesh_core::tool::ToolFailure;
 use mesh_core::topology::Topology;
-use mesh_sdk::{Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
+use mesh_sdk::{Asking, Broker, Closed, HandlerError, ReceivedEvent, RetryPolicy, ToolCall};
 use serde::{Deserialize, Serialize};
 
 use super::ground::Ground;
@@ -26,7 +26,7 @@ pub(crate) struct Raised {
     pub(crate) topology: Topology,
     pub(crate) ground: Box<dyn Ground>,
     pub(crate) modules: BTreeMap<Instance, Broker>,
-    pub(crate) people: BTreeMap<PersonName, Broker>,
+    pub(crate) people: BTreeMap<PersonName, Broker<Asking>>,
     pub(crate) journal: Arc<Journal>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn raise(
     let mut people = BTreeMap::new();
     for (name, _) in mesh.people() {
         let connection = ground.connect(&Principal::Person { name: name.clone() }).await?;
-        people.insert(name.clone(), Broker::builder(connection).build()?);
+        people.insert(name.clone(), Broker::builder(connection).build_only()?);
     }
     Ok(Raised { topology: mesh.topology()?, mesh, broken, ground, modules, people, journal })
 }
@@ -158,6 +158,11 @@ async fn serve(
 }
 
 impl Raised {
+    /// Everybody who may ask for something: modules and people.
+    pub(crate) fn callers(&self) -> impl Iterator<Item = Broker<Asking>> {
+        self.modules.values().map(Broker::only).chain(self.people.values().cloned())
+    }
+
     /// Whom a tool is told that calls it.
     pub(crate) fn told(&self, caller: &Principal) -> Option<String> {
         self.ground.proves_callers().then(|| who(caller))
@@ -168,7 +173,7 @@ impl Raised {
     pub(crate) async fn close(self) -> (Closed, Option<String>) {
         let timeout = Duration::from_secs(2);
         let mut total = Closed::default();
-        for broker in self.modules.values().chain(self.people.values()) {
+        for broker in self.callers() {
             let closed = broker.close(timeout).await;
             total.finished += closed.finished;
             total.released += closed.released;

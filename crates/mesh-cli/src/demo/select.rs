@@ -4,7 +4,7 @@ use mesh_core::identity::Instance;
 use mesh_core::manifest::{Access, ModuleManifest, ToolRef};
 use mesh_core::name::{ConsumerName, EventName};
 use mesh_core::topology::{ConsumerRef, StreamName};
-use mesh_sdk::Broker;
+use mesh_sdk::{Asking, Broker};
 
 use super::raise::Raised;
 
@@ -40,10 +40,10 @@ impl Raised {
 
     /// Everybody, and the tools that they are granted: of an administrator's, who is granted all,
     /// the first of each module.
-    pub(crate) fn grants(&self) -> Vec<(&Broker, Vec<ToolRef>)> {
+    pub(crate) fn grants(&self) -> Vec<(Broker<Asking>, Vec<ToolRef>)> {
         let modules = self.modules.iter().filter_map(|(instance, broker)| {
             let module = self.mesh.module(&instance.module)?;
-            Some((broker, module.manifest.calls.clone()))
+            Some((broker.only(), module.manifest.calls.clone()))
         });
         let people = self.mesh.people().filter_map(|(name, access)| {
             let tools = match access {
@@ -53,13 +53,13 @@ impl Raised {
                     modules.filter_map(|module| tools_of(&module.manifest).next()).collect()
                 }
             };
-            Some((self.people.get(name)?, tools))
+            Some((self.people.get(name)?.clone(), tools))
         });
         modules.chain(people).collect()
     }
 
     /// Somebody who may call every tool.
-    pub(crate) fn administrator(&self) -> Option<&Broker> {
+    pub(crate) fn administrator(&self) -> Option<&Broker<Asking>> {
         let mut people = self.mesh.people();
         let (name, _) = people.find(|(_, access)| **access == Access::Administrator)?;
         self.people.get(name)

@@ -12,6 +12,7 @@ mod order;
 mod order_at_random;
 mod rejections;
 mod retries;
+mod scopes;
 mod time_left;
 mod tools;
 mod traces;

@@ -3,27 +3,19 @@ use serde_json::{Value, json};
 use super::sources::impure_calls;
 use super::tree::{Below, Tree};
 
-fn package(name: &str) -> Value {
-    json!({"id": name, "name": name, "publish": null})
-}
-
-fn node(name: &str, needs: &[(&str, Option<&str>)]) -> Value {
-    let deps: Vec<Value> = needs
+/// A package of the workspace with what it needs: the name, the kind, and whether a feature has to ask.
+fn package(name: &str, needs: &[(&str, Option<&str>, bool)]) -> Value {
+    let needs: Vec<Value> = needs
         .iter()
-        .map(|(need, kind)| json!({"pkg": need, "dep_kinds": [{"kind": kind}]}))
+        .map(|(need, kind, optional)| json!({"name": need, "kind": kind, "optional": optional}))
         .collect();
-    json!({"id": name, "deps": deps})
+    json!({"id": name, "name": name, "publish": null, "dependencies": needs})
 }
 
-fn tree(members: &[&str], nodes: &[Value]) -> Tree {
-    let packages: Vec<Value> =
-        nodes.iter().map(|node| package(node["id"].as_str().unwrap())).collect();
-    Tree::new(&json!({
-        "packages": packages,
-        "workspace_members": members,
-        "resolve": {"nodes": nodes},
-    }))
-    .unwrap()
+fn arrows(packages: &[Value]) -> Vec<String> {
+    let members: Vec<&Value> = packages.iter().map(|package| &package["id"]).collect();
+    let tree = Tree::new(&json!({"packages": packages, "workspace_members": members}));
+    tree.unwrap().outward_arrows()
 }
 
 #[test]
@@ -37,7 +29,7 @@ fn a_runtime_is_found_at_any_depth_with_the_shortest_way_to_it() {
          2 tokio v1.0.0 (*)\n",
     )
     .unwrap();
-    assert_eq!(below.banned(), ["depends on mesh-core → bytes → tokio"]);
+    assert_eq!(below.impure(), ["depends on mesh-core → bytes → tokio"]);
     assert_eq!(below.count(), 4);
 }
 
@@ -50,32 +42,46 @@ fn what_cannot_be_read_is_a_failure_and_not_a_pass() {
 }
 
 #[test]
+fn an_adapter_below_the_sdk_is_found_and_a_runtime_is_not() {
+    let printed = "0 mesh-sdk v0.1.0 (/somewhere)\n1 tokio v1.0.0\n1 mesh-session v0.1.0 (/else)\n";
+    let below = Below::new(printed).unwrap();
+    assert_eq!(below.clients(), ["depends on mesh-sdk → mesh-session"]);
+}
+
+#[test]
 fn arrows_between_crates_point_inwards() {
-    let members = ["mesh-core", "mesh-sdk", "mesh-cli", "mesh-transport-a", "mesh-transport-b"];
+    let (core, dev) = (("mesh-core", None, false), Some("dev"));
+    let transport = |optional| ("mesh-transport-a", None, optional);
     let good = [
-        node("mesh-core", &[]),
-        node("mesh-sdk", &[("mesh-core", None)]),
-        node("mesh-cli", &[("mesh-transport-a", None)]),
-        node("mesh-transport-a", &[("mesh-core", None)]),
-        node("mesh-transport-b", &[("mesh-core", None)]),
+        package("mesh-core", &[("serde", None, false)]),
+        package("mesh-sdk", &[core, transport(true), ("mesh-transport-b", dev, false)]),
+        package("mesh-cli", &[transport(false)]),
+        package("mesh-transport-a", &[core]),
+        package("mesh-transport-b", &[core]),
     ];
-    assert!(tree(&members, &good).outward_arrows().is_empty());
+    assert_eq!(arrows(&good), <[&str; 0]>::default());
 
     let bad = [
-        node("mesh-core", &[("mesh-sdk", None)]),
-        node("mesh-sdk", &[("mesh-transport-a", None)]),
-        node("mesh-cli", &[]),
-        node("mesh-transport-a", &[("mesh-transport-b", None)]),
-        node("mesh-transport-b", &[]),
+        package("mesh-core", &[("mesh-sdk", None, true)]),
+        package("mesh-sdk", &[transport(false)]),
+        package("mesh-cli", &[]),
+        package("mesh-transport-a", &[("mesh-transport-b", None, true)]),
+        package("mesh-transport-b", &[]),
     ];
     assert_eq!(
-        tree(&members, &bad).outward_arrows(),
+        arrows(&bad),
         [
             "mesh-core may not depend on mesh-sdk",
             "mesh-sdk may not depend on mesh-transport-a",
             "mesh-transport-a may not depend on mesh-transport-b",
         ]
     );
+}
+
+#[test]
+fn a_member_that_is_not_described_is_a_failure() {
+    let metadata = json!({"packages": [], "workspace_members": ["mesh-core"]});
+    assert!(Tree::new(&metadata).is_err());
 }
 
 #[test]

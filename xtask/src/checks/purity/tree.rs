@@ -32,13 +32,28 @@ const BANNED: &[&str] = &[
     "rusqlite",
     "socket2",
     "tempfile",
-    // Clients and protocols on a wire.
+    // Clocks and randomness of the machine.
+    "coarsetime",
+    "fastrand",
+    "getrandom",
+    "quanta",
+    "rand",
+];
+
+/// Clients, protocols on a wire, and the adapters that bring them: not below `mesh-core` either, and not
+/// below `mesh-sdk` unless a feature asks for them.
+const CLIENTS: &[&str] = &[
     "amqprs",
     "async-nats",
     "curl",
     "h2",
     "hyper",
     "lapin",
+    "mesh-session",
+    "mesh-tls",
+    "mesh-transport-amqp",
+    "mesh-transport-mem",
+    "mesh-transport-nats",
     "native-tls",
     "nats",
     "openssl",
@@ -49,12 +64,6 @@ const BANNED: &[&str] = &[
     "tonic",
     "tungstenite",
     "ureq",
-    // Clocks and randomness of the machine.
-    "coarsetime",
-    "fastrand",
-    "getrandom",
-    "quanta",
-    "rand",
 ];
 
 /// What a crate needs to be built, tests left out, as `cargo tree` tells it. `cargo metadata` won't do: it
@@ -91,11 +100,20 @@ impl Below {
         Ok(Self { ways })
     }
 
-    /// Banned packages, each with the way to it.
-    pub(super) fn banned(&self) -> Vec<String> {
+    /// Packages that the core may not have, each with the way to it.
+    pub(super) fn impure(&self) -> Vec<String> {
+        self.among(&[BANNED, CLIENTS])
+    }
+
+    /// Clients and adapters, each with the way to it.
+    pub(super) fn clients(&self) -> Vec<String> {
+        self.among(&[CLIENTS])
+    }
+
+    fn among(&self, lists: &[&[&str]]) -> Vec<String> {
         self.ways
             .iter()
-            .filter(|(name, _)| BANNED.contains(&name.as_str()))
+            .filter(|(name, _)| lists.iter().any(|list| list.contains(&name.as_str())))
             .map(|(_, way)| format!("depends on {}", way.join(" → ")))
             .collect()
     }
@@ -107,64 +125,68 @@ impl Below {
 }
 
 /// Who depends on whom among the crates of the workspace, tests left out.
-pub(super) struct Tree {
-    names: BTreeMap<String, String>,
-    needs: BTreeMap<String, Vec<String>>,
-    members: BTreeSet<String>,
-    published: BTreeSet<String>,
+pub(super) struct Tree(Vec<Crate>);
+
+struct Crate {
+    name: String,
+    published: bool,
+    needs: Vec<Need>,
+}
+
+/// As the manifest says it, whatever features are on.
+struct Need {
+    name: String,
+    optional: bool,
 }
 
 impl Tree {
     pub(super) fn new(metadata: &Value) -> Result<Self, Failure> {
-        let mut tree = Self {
-            names: BTreeMap::new(),
-            needs: BTreeMap::new(),
-            members: BTreeSet::new(),
-            published: BTreeSet::new(),
-        };
+        let members: Result<BTreeSet<_>, _> =
+            list(metadata, "/workspace_members")?.iter().map(|id| text(id, "")).collect();
+        let members = members?;
+        let mut crates = Vec::new();
         for package in list(metadata, "/packages")? {
-            let id = text(package, "/id")?;
-            if package["publish"].is_null() {
-                tree.published.insert(id.clone());
+            if members.contains(&text(package, "/id")?) {
+                crates.push(Crate::new(package)?);
             }
-            tree.names.insert(id, text(package, "/name")?);
         }
-        for node in list(metadata, "/resolve/nodes")? {
-            let mut needs = Vec::new();
-            for dependency in list(node, "/deps")? {
-                let kinds = list(dependency, "/dep_kinds")?;
-                if kinds.iter().any(|kind| kind["kind"] != "dev") {
-                    needs.push(text(dependency, "/pkg")?);
-                }
-            }
-            tree.needs.insert(text(node, "/id")?, needs);
+        if crates.len() == members.len() {
+            Ok(Self(crates))
+        } else {
+            Err(Failure::new("cargo metadata leaves members of the workspace out"))
         }
-        for member in list(metadata, "/workspace_members")? {
-            tree.members.insert(text(member, "")?);
-        }
-        Ok(tree)
     }
 
-    /// Dependencies between crates of the workspace that point outwards: the core depends on none,
-    /// and of those that are published only the program names a transport.
+    /// Dependencies between crates of the workspace that point outwards: the core depends on none, and
+    /// of those that are published only the program names a transport, and the SDK where a feature asks
+    /// for it.
     pub(super) fn outward_arrows(&self) -> Vec<String> {
         let mut found = Vec::new();
-        for id in self.members.intersection(&self.published) {
-            let name = self.name(id);
-            for need in self.needs.get(id).into_iter().flatten() {
-                let other = self.name(need);
-                let outward = name == super::PURE
-                    || (other.starts_with("mesh-transport-") && name != "mesh-cli");
-                if outward && self.members.contains(need) {
-                    found.push(format!("{name} may not depend on {other}"));
+        for Crate { name, needs, .. } in self.0.iter().filter(|one| one.published) {
+            for need in needs.iter().filter(|need| self.0.iter().any(|one| one.name == need.name)) {
+                let may_name_transports =
+                    name == "mesh-cli" || (name == super::SDK && need.optional);
+                let transport = need.name.starts_with("mesh-transport-");
+                if name == super::PURE || (transport && !may_name_transports) {
+                    found.push(format!("{name} may not depend on {}", need.name));
                 }
             }
         }
         found
     }
+}
 
-    fn name<'a>(&'a self, id: &'a str) -> &'a str {
-        self.names.get(id).map_or(id, String::as_str)
+impl Crate {
+    fn new(package: &Value) -> Result<Self, Failure> {
+        let mut needs = Vec::new();
+        for dependency in list(package, "/dependencies")? {
+            if dependency["kind"] != "dev" {
+                let optional = dependency["optional"] == true;
+                needs.push(Need { name: text(dependency, "/name")?, optional });
+            }
+        }
+        let published = package["publish"].is_null();
+        Ok(Self { name: text(package, "/name")?, published, needs })
     }
 }
 

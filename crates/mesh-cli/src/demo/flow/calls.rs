@@ -1,5 +1,5 @@
 use mesh_core::manifest::ToolRef;
-use mesh_sdk::{Broker, RequestError};
+use mesh_sdk::{Asking, Broker, RequestError};
 
 use super::{FlowName, Step};
 use crate::demo::raise::{Ask, Echo, Raised};
@@ -16,7 +16,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             steps.push(Step::new(
                 format!("{caller} calls {tool}"),
                 answered(&tool.to_string(), told.as_deref()),
-                call(broker, tool, FlowName::Calls).await,
+                call(&broker, tool, FlowName::Calls).await,
             ));
         }
     }
@@ -24,7 +24,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
 }
 
 /// Calls a tool of the demo, and says what came.
-pub(super) async fn call(broker: &Broker, tool: &ToolRef, flow: FlowName) -> String {
+pub(super) async fn call(broker: &Broker<Asking>, tool: &ToolRef, flow: FlowName) -> String {
     let request = mesh_sdk::ToolRequest::new(tool.module.clone(), tool.tool.clone());
     let answer: Result<Echo, RequestError> = broker.request(request, &Ask { flow }).await;
     match answer {

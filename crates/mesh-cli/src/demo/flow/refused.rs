@@ -1,7 +1,7 @@
 use mesh_core::identity::Principal;
 use mesh_core::manifest::ToolRef;
 use mesh_core::name::ModuleName;
-use mesh_sdk::Broker;
+use mesh_sdk::{Asking, Broker};
 
 use super::calls::call;
 use super::{FlowName, Step};
@@ -12,15 +12,15 @@ use crate::demo::story::who;
 pub(super) async fn run(raised: &Raised) -> Vec<Step> {
     let served = raised.served();
     let mut steps = Vec::new();
-    for broker in raised.modules.values().chain(raised.people.values()) {
+    for broker in raised.callers() {
         let principal = broker.principal();
         let own = |name: &ModuleName| matches!(principal, Principal::Module { module, .. } if module == name);
         let refused =
             served.iter().find(|tool| !own(&tool.module) && !raised.mesh.may_call(principal, tool));
         if let Some(tool) = refused {
             let what = format!("{} calls {tool}, which it may not", who(principal));
-            let tool = wanted(raised, broker, tool);
-            steps.push(Step::new(what, "refused", call(broker, &tool, FlowName::Refused).await));
+            let tool = wanted(raised, &broker, tool);
+            steps.push(Step::new(what, "refused", call(&broker, &tool, FlowName::Refused).await));
         }
     }
     steps
@@ -28,7 +28,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
 
 /// The tool to call. Where the flow is to be broken, and rights are not this program's to give, another:
 /// one that is served and granted.
-fn wanted(raised: &Raised, caller: &Broker, tool: &ToolRef) -> ToolRef {
+fn wanted(raised: &Raised, caller: &Broker<Asking>, tool: &ToolRef) -> ToolRef {
     if raised.broken != Some(FlowName::Refused) || raised.ground.widens() {
         return tool.clone();
     }

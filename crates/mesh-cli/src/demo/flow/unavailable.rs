@@ -16,7 +16,7 @@ pub(super) async fn run(raised: &Raised) -> Vec<Step> {
             let what =
                 format!("{} calls {tool}, whose module runs nowhere", who(broker.principal()));
             let found = match wanted(raised, tool) {
-                Ok(tool) => call(broker, &tool, FlowName::Unavailable).await,
+                Ok(tool) => call(&broker, &tool, FlowName::Unavailable).await,
                 Err(error) => error.to_string(),
             };
             steps.push(Step::new(what, "unavailable", found));

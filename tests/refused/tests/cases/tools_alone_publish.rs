@@ -1,0 +1,7 @@
+use mesh_sdk::{Broker, Tools};
+
+async fn audit(broker: Broker<Tools>) {
+    let _ = broker.publish("sent", "bob").await;
+}
+
+fn main() {}
