@@ -36,7 +36,6 @@ mod serve;
 mod subscribe;
 mod subscription;
 mod tool;
-mod turns;
 mod workers;
 
 #[cfg(test)]
