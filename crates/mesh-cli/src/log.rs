@@ -5,14 +5,16 @@ use std::io;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::shell::Failure;
+
 /// The libraries that log each word of a server's at level INFO, answers to probes among them.
 const CHATTY: [&str; 2] = ["async_nats", "lapin"];
 
 /// Logs to stderr what `MESH_LOG` asks for, in plain text.
 ///
 /// # Errors
-/// What is wrong with it, for a person.
-pub(crate) fn init() -> Result<(), String> {
+/// What is wrong with it.
+pub(crate) fn init() -> Result<(), Failure> {
     let Some(asked) = std::env::var_os("MESH_LOG").filter(|asked| !asked.is_empty()) else {
         return Ok(());
     };
@@ -23,9 +25,9 @@ pub(crate) fn init() -> Result<(), String> {
         }
     };
     let filter = filter.map_err(|error| {
-        format!(
-            "MESH_LOG={asked:?}: {error}\nhint: write a level, such as `debug`, or levels of parts, such as `mesh_sdk=trace,warn`"
-        )
+        let hint =
+            "write a level, such as `debug`, or levels of parts, such as `mesh_sdk=trace,warn`";
+        Failure::new(format!("MESH_LOG={asked:?}: {error}"), hint)
     })?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -3,6 +3,8 @@ use std::sync::Arc;
 use mesh_core::port::{ErrorKind, TransportError};
 use tokio::sync::{Notify, watch};
 
+use crate::observe::{Metric, tell_bound};
+
 /// How a subscription, or a tool that is served, stands with the broker.
 ///
 /// Why nothing arrives is the [kind](TransportError::kind) of the error: `NotFound`, the controller
@@ -54,12 +56,15 @@ pub(crate) struct Line(Arc<Ends>);
 struct Ends {
     binding: watch::Sender<Binding>,
     hurry: Notify,
+    measured: Metric,
 }
 
 impl Line {
-    /// Of one that is bound.
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Ends { binding: watch::Sender::new(Binding::Bound), hurry: Notify::new() }))
+    /// Of one that is bound, which is told as `measured`.
+    pub(crate) fn new(measured: Metric) -> Self {
+        tell_bound(&measured, true);
+        let binding = watch::Sender::new(Binding::Bound);
+        Self(Arc::new(Ends { binding, hurry: Notify::new(), measured }))
     }
 
     pub(crate) fn binding(&self) -> Binding {
@@ -67,11 +72,13 @@ impl Line {
     }
 
     pub(crate) fn set(&self, binding: Binding) {
+        tell_bound(&self.0.measured, binding.is_bound());
         self.0.binding.send_replace(binding);
     }
 
     /// Nothing more is read, for this reason. What ended it before stays.
     pub(crate) fn end(&self, error: TransportError) {
+        tell_bound(&self.0.measured, false);
         self.0.binding.send_if_modified(|binding| {
             let open = !matches!(binding, Binding::Over(_));
             if open {

@@ -1,21 +1,22 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{EventPattern, ModuleManifest, Provision};
-use mesh_core::name::{ProvisionName, ToolName};
+use mesh_core::manifest::{EventPattern, ModuleManifest, Provision, ToolRef};
+use mesh_core::name::{EventName, ProvisionName, ToolName};
 use mesh_core::port::{Connection, ErrorKind, Operation, TransportError};
+use mesh_core::store::HandledStore;
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::binding::Line;
 use crate::error::BuildError;
-use crate::handled::{HandledStore, MemoryHandled};
+use crate::handled::MemoryHandled;
 use crate::ids::Ids;
+use crate::observe::{Counts, Observer, Propagator, Publishing, Requests, describe_metrics};
 use crate::retry::RetryPolicy;
 use crate::scope::{Has, Scope, Whole};
 use crate::subscribe::Consuming;
@@ -57,15 +58,16 @@ pub struct Broker<S: Scope = Whole>(pub(crate) Arc<Inner>, S);
 pub(crate) struct Inner {
     pub(crate) connection: Connection,
     pub(crate) settings: Settings,
-    pub(crate) ids: Ids,
+    pub(crate) ids: Arc<Ids>,
+    pub(crate) observer: Arc<Observer>,
+    pub(crate) publishing: Publishing,
+    pub(crate) asking: Requests,
     pub(crate) handled: Arc<dyn HandledStore>,
     /// Reads the module's consumer from the first `subscribe` on.
     pub(crate) consuming: tokio::sync::OnceCell<Consuming>,
     /// The tools that it serves; without a line while that begins.
     pub(crate) serving: Mutex<BTreeMap<ToolName, Option<Line>>>,
-    /// Calls whose time was over before a handler could run.
-    pub(crate) expired: Arc<AtomicU64>,
-    pub(crate) lost_answers: Arc<AtomicU64>,
+    pub(crate) counts: Arc<Counts>,
     pub(crate) life: Mutex<Life>,
 }
 
@@ -93,6 +95,9 @@ pub struct BrokerBuilder {
     connection: Connection,
     settings: Settings,
     handled: Option<Arc<dyn HandledStore>>,
+    propagator: Option<Arc<dyn Propagator>>,
+    emits: Vec<EventName>,
+    calls: Vec<ToolRef>,
     seed: Option<u64>,
 }
 
@@ -112,6 +117,9 @@ impl Broker {
                 publish_timeout: Duration::from_secs(10),
             },
             handled: None,
+            propagator: None,
+            emits: Vec::new(),
+            calls: Vec::new(),
             seed: None,
         }
     }
@@ -161,10 +169,12 @@ impl Inner {
 }
 
 impl BrokerBuilder {
-    /// What the module's manifest says it consumes, provides and requires. What it says of its tools is
-    /// not looked at.
+    /// What the module's manifest says it consumes, provides and requires. The names of what it emits and
+    /// calls are those that metrics tell apart. What it says of its tools is not looked at.
     #[must_use]
     pub fn manifest(mut self, manifest: &ModuleManifest) -> Self {
+        self.emits.clone_from(&manifest.emits);
+        self.calls.clone_from(&manifest.calls);
         self.settings.provides.clone_from(&manifest.provides);
         let required = manifest.requires.iter().map(|required| required.provision.clone());
         self.settings.requires = required.collect();
@@ -201,11 +211,22 @@ impl BrokerBuilder {
         self
     }
 
-    /// Where it is kept which events were handled. In memory unless told: "once" then holds while
-    /// the process lives. It must remember for [`RetryPolicy::SPAN`].
+    /// Where it is kept which events were handled. In memory unless told ([`MemoryHandled`]): "once" then
+    /// holds while the process lives. A store in a file, as `mesh-store` has it, carries it across a kill,
+    /// and marks an event whose handler was cut off by one
+    /// ([`interrupted`](crate::ReceivedEvent::interrupted)). Several brokers may share a store. It must
+    /// remember for [`RetryPolicy::SPAN`]. Where it fails or gives no answer in 10 s, the event is tried
+    /// again after the longest wait of the [`RetryPolicy`].
     #[must_use]
     pub fn handled(mut self, store: Arc<dyn HandledStore>) -> Self {
         self.handled = Some(store);
+        self
+    }
+
+    /// What joins the trace of messages with a tracer's. Without one the SDK passes a trace on by itself.
+    #[must_use]
+    pub fn propagator(mut self, propagator: Arc<dyn Propagator>) -> Self {
+        self.propagator = Some(propagator);
         self
     }
 
@@ -260,15 +281,25 @@ impl BrokerBuilder {
         if window < needed {
             return Err(BuildError::WindowTooShort { window, needed });
         }
+        describe_metrics();
+        let ids = Arc::new(Ids::new(self.seed));
+        let observer = Observer::new(&self.connection, Arc::clone(&ids), self.propagator);
+        let observer = Arc::new(observer);
+        let module = match self.connection.principal() {
+            Principal::Module { module, .. } => Some(module),
+            _ => None,
+        };
         let inner = Inner {
             handled,
-            ids: Ids::new(self.seed),
+            publishing: Publishing::new(&observer, module, self.emits),
+            asking: Requests::new(&observer, self.calls),
+            ids,
+            observer,
             connection: self.connection,
             settings: self.settings,
             consuming: tokio::sync::OnceCell::new(),
             serving: Mutex::default(),
-            expired: Arc::default(),
-            lost_answers: Arc::default(),
+            counts: Arc::default(),
             life: Mutex::new(Life::Open(Vec::new())),
         };
         Ok(Broker(Arc::new(inner), scope))

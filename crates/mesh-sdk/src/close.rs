@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tracing::Instrument as _;
 
 use crate::broker::{Broker, Inner, Life};
 use crate::limit::{MARGIN, limited};
@@ -40,7 +41,8 @@ impl<S: Scope> Broker<S> {
             workers
         };
         let until = self.0.connection.clock().monotonic().saturating_add(timeout);
-        let closing = close(Arc::clone(&self.0), workers, until);
+        let span = self.0.observer.closing();
+        let closing = close(Arc::clone(&self.0), workers, until).instrument(span);
         match Handle::try_current() {
             Ok(runtime) => runtime.spawn(closing).await.unwrap_or_default(),
             Err(_) => closing.await,

@@ -44,7 +44,7 @@ pub enum ConnectError {
     Transport(#[from] TransportError),
 }
 
-/// The file that `MESH_CREDENTIAL` names: what a program's own [`connect`] is given.
+/// The file that `MESH_CREDENTIAL` names: what a program of its own gives to [`connect`].
 ///
 /// # Errors
 /// [`ConnectError::NotNamed`].
@@ -58,8 +58,8 @@ fn named(path: Option<OsString>) -> Result<PathBuf, ConnectError> {
 
 /// Connects as whom the credential in the file at `path` says, to the broker that its URL leads to:
 /// `tls://` and `nats://` to NATS, `amqps://` to RabbitMQ, `mem:` to a mesh of this process
-/// ([`InMemoryMesh::listen`](mesh_transport_mem::InMemoryMesh::listen)). Each needs the feature of that
-/// name.
+/// ([`InMemoryMesh::listen`](mesh_transport_mem::InMemoryMesh::listen)). Each needs its feature: `nats`,
+/// `amqp`, `memory`.
 ///
 /// ```no_run
 /// # async fn run(manifest: &mesh_core::manifest::ModuleManifest) -> Result<(), Box<dyn std::error::Error>> {

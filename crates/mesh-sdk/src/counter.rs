@@ -1,14 +1,12 @@
 //! Where a tool's calls are answered, one by one.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _};
-use mesh_core::event::{self, EventId};
+use mesh_core::event::{self, EventId, TraceContext};
 use mesh_core::json::JsonText;
 use mesh_core::message::{HeaderValue, Headers, names};
 use mesh_core::port::{
@@ -17,9 +15,8 @@ use mesh_core::port::{
 use mesh_core::subject::Subject;
 use mesh_core::tool::{ToolFailure, codes};
 
-use crate::causation::caused_by;
-use crate::dispatch::panic_text;
 use crate::limit::{PATIENCE, within};
+use crate::observe::Serving;
 use crate::places::Place;
 use crate::tool::ToolCall;
 use crate::workers::Outcome;
@@ -32,16 +29,14 @@ pub(crate) struct Counter {
     pub(crate) clock: Arc<dyn Clock>,
     /// The most bytes of an answer.
     pub(crate) most: usize,
-    /// Calls whose time was over before the handler could run.
-    pub(crate) expired: Arc<AtomicU64>,
-    /// Answers that did not reach their callers.
-    pub(crate) lost: Arc<AtomicU64>,
+    pub(crate) observed: Arc<Serving>,
 }
 
 impl Counter {
     /// Runs the handler and answers within the limit: an answer that can't be sent would leave its
     /// caller to wait in vain. `taken` is when the call was taken from the transport.
     pub(crate) async fn serve(&self, call: Call, taken: Duration, _place: Place) -> Outcome {
+        let _in_flight = self.observed.in_flight.enter();
         let result =
             self.run(&call, taken).await.and_then(|output| match output.as_bytes().len() {
                 bytes if bytes <= self.most => Ok(output),
@@ -75,16 +70,16 @@ impl Counter {
         let subject = call.message().subject().clone();
         let answering = call.answer(headers, payload);
         if let Err(error) = within(&*self.clock, PATIENCE, Operation::Answer, answering).await {
-            note_lost(&self.lost, &subject, &error);
+            note_lost(&self.observed, &subject, &error);
         }
     }
 
     /// The calls without word of answers that were lost after they had been sent, which is taken in here.
-    pub(crate) fn heed(calls: Calls, lost: Arc<AtomicU64>) -> Calls {
+    pub(crate) fn heed(calls: Calls, observed: Arc<Serving>) -> Calls {
         Incoming::new(calls.filter_map(move |arrival| {
             let arrival = match arrival {
                 Err(ReceiveError::AnswerLost { subject, error }) => {
-                    note_lost(&lost, &subject, &error);
+                    note_lost(&observed, &subject, &error);
                     None
                 }
                 arrival => Some(arrival),
@@ -94,19 +89,19 @@ impl Counter {
     }
 
     async fn run(&self, call: &Call, taken: Duration) -> Result<JsonText, ToolFailure> {
+        self.observed.arrived();
         let timeout = self.time_left(call, taken)?;
         let headers = call.message().headers();
         let input = JsonText::new(call.message().payload().clone())
             .map_err(|error| ToolFailure::new(codes::BAD_REQUEST, format!("input: {error}")))?;
         let name = event::CAUSATION_ID;
         let cause = headers.value(name).and_then(|value| EventId::from_header(name, value).ok());
+        let trace = TraceContext::read(headers.iter());
+        let bytes = input.as_bytes().len();
         let call = ToolCall { input, caller: call.caller().cloned(), timeout };
         // The handler is called in here too: it may panic, or ask others, before it gives its future.
         let handling = async move { (self.handler)(call).await };
-        AssertUnwindSafe(caused_by(cause, handling))
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|panic| Err(ToolFailure::new(codes::PANICKED, panic_text(&*panic))))
+        self.observed.handle(cause, &trace, bytes, handling).await
     }
 
     /// How long the caller still waits, where it said how long it would. A failure when it has left:
@@ -124,7 +119,7 @@ impl Counter {
         let waited = self.clock.monotonic().saturating_sub(call.arrived().unwrap_or(taken));
         let left = given.saturating_sub(waited);
         if left.is_zero() {
-            self.expired.fetch_add(1, Ordering::Relaxed);
+            self.observed.expired();
             tracing::debug!(tool = %call.message().subject(), ?given, ?waited, "its time was over");
             let reason = format!("the {given:?} given were over before a handler was free");
             return Err(ToolFailure::new(codes::TIMED_OUT, reason));
@@ -133,7 +128,7 @@ impl Counter {
     }
 }
 
-fn note_lost(lost: &AtomicU64, tool: &Subject, error: &TransportError) {
-    lost.fetch_add(1, Ordering::Relaxed);
+fn note_lost(observed: &Serving, tool: &Subject, error: &TransportError) {
+    observed.lost();
     tracing::warn!(%tool, %error, "an answer did not reach its caller");
 }

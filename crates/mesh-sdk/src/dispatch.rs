@@ -1,29 +1,61 @@
 //! From a delivery to the handlers that match it, and from their results to its settlement.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{Capabilities, Clock, Delivery, DeliveryInfo, Reason, Verdict};
+use mesh_core::store::{Handled, HandledKey, HandledStore, StoreError};
 use mesh_core::subject::{Filter, Subject};
 
-use crate::causation::caused_by;
 use crate::claim::Claims;
 use crate::event::{HandlerError, ReceivedEvent};
-use crate::handled::{Handled, HandledKey, HandledStore};
-use crate::handlers::{Handler, Handlers, Unmatched};
+use crate::handlers::{Arrival, Handler, Handlers, Matched, Registered, Unmatched};
 use crate::in_hand::InHand;
+use crate::lanes::Turn;
 use crate::limit::limited;
+use crate::observe::{Arriving, Consumption, Gauge};
 use crate::places::Place;
 use crate::received::received;
 use crate::rejected::Rejections;
 use crate::retry::RetryPolicy;
+use crate::subscription::Subscription;
+use crate::turns::Due;
 use crate::workers::Outcome;
 
 /// How long the store of what was handled is waited for.
 const STORE: Duration = Duration::from_secs(10);
+
+/// A delivery in hand.
+pub(crate) struct Arrived {
+    /// The event, or why it is none.
+    received: Result<(Arrival, Arc<ReceivedEvent>), Reason>,
+    info: DeliveryInfo,
+    measured: Arc<Arriving>,
+    /// Its handlers, once they are known, with the turns that it holds on to.
+    matched: Vec<Matched>,
+}
+
+impl Arrived {
+    fn turns(&self) -> impl Iterator<Item = &Turn> {
+        self.matched.iter().filter_map(|matched| matched.turn.as_ref()?.as_ref().ok())
+    }
+}
+
+/// Why a handler has not handled an event.
+pub(crate) enum Undone {
+    /// It failed.
+    Failed(HandlerError),
+    /// It did not come to it, or not again: the broker leaves.
+    Stopped,
+}
+
+impl From<HandlerError> for Undone {
+    fn from(error: HandlerError) -> Self {
+        Self::Failed(error)
+    }
+}
 
 /// Knows the handlers, and settles each delivery by what they say.
 pub(crate) struct Dispatcher {
@@ -32,9 +64,12 @@ pub(crate) struct Dispatcher {
     handled: Arc<dyn HandledStore>,
     retry: RetryPolicy,
     rejections: Rejections,
-    handlers: Handlers,
+    handlers: Arc<Handlers>,
+    observed: Consumption,
     claims: Claims,
     in_hand: InHand<HandledKey>,
+    /// Runs on events that an earlier run was cut off at.
+    interrupted: AtomicU64,
 }
 
 impl Dispatcher {
@@ -44,6 +79,7 @@ impl Dispatcher {
         handled: Arc<dyn HandledStore>,
         retry: RetryPolicy,
         capabilities: &Capabilities,
+        observed: Consumption,
     ) -> Self {
         Self {
             claims: Claims::new(Arc::clone(&clock), capabilities),
@@ -52,53 +88,120 @@ impl Dispatcher {
             clock,
             handled,
             retry,
-            handlers: Handlers::new(),
+            handlers: Arc::new(Handlers::new(observed.unhandled())),
+            observed,
             in_hand: InHand::default(),
+            interrupted: AtomicU64::new(0),
         }
+    }
+
+    /// How many runs were told that an earlier one had been cut off.
+    pub(crate) fn interrupted(&self) -> u64 {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     pub(crate) fn handlers(&self) -> &Handlers {
         &self.handlers
     }
 
-    /// Handles and settles one delivery, renewing its claim meanwhile.
-    pub(crate) async fn dispatch(&self, delivery: Delivery, place: Place) -> Outcome {
-        let received = received(&delivery);
+    /// Takes a handler; says whether it is not too late for one.
+    pub(crate) fn register(&self, subscription: Subscription, handler: Handler) -> bool {
+        let observed = self.observed.handling(&subscription.pattern);
+        self.handlers.register(subscription, handler, observed)
+    }
+
+    /// What waits for its turn.
+    pub(crate) fn held_back(&self) -> &Gauge {
+        &self.observed.held_back
+    }
+
+    pub(crate) async fn sleep(&self, span: Duration) {
+        self.clock.sleep(span).await;
+    }
+
+    /// Takes in what has arrived. To be called in the order of arrival, and quick.
+    pub(crate) fn arrive(&self, delivery: &Delivery) -> Arrived {
+        let received = received(delivery).and_then(|received| {
+            let key = Subject::new(format!("{}.{}", received.module, received.name))
+                .map_err(|error| Reason::undecodable(error.to_string()))?;
+            let received = Arc::new(received);
+            Ok((self.handlers.arrive(key, Arc::clone(&received)), received))
+        });
         if let Err(reason) = &received {
             tracing::warn!(subject = %delivery.message().subject(), %reason, "given up");
         }
-        let deciding = self.verdict(received, *delivery.info(), &place);
+        let (key, info) =
+            (received.as_ref().ok().map(|(arrival, _)| arrival.key()), *delivery.info());
+        let measured = self.observed.arrived(key, info.attempt);
+        Arrived { received, info, measured, matched: Vec::new() }
+    }
+
+    /// Handles and settles what has arrived, renewing its claim meanwhile.
+    pub(crate) async fn dispatch(
+        &self,
+        delivery: Delivery,
+        mut arrived: Arrived,
+        place: Place,
+    ) -> Outcome {
+        let _in_flight = self.observed.in_flight.enter();
+        let deciding = async {
+            let verdict = self.verdict(&mut arrived, &place).await;
+            arrived.measured.decided(&verdict);
+            if verdict == (Verdict::Nak { delay: None }) {
+                // It goes back in its turn, before what came after it.
+                for turn in arrived.turns() {
+                    turn.come().await;
+                }
+            } else {
+                arrived.matched.clear();
+            }
+            verdict
+        };
         self.claims.settle(delivery, &place, deciding).await
     }
 
-    async fn verdict(
-        &self,
-        received: Result<ReceivedEvent, Reason>,
-        info: DeliveryInfo,
-        place: &Place,
-    ) -> Verdict {
-        let received = match received {
+    async fn verdict(&self, arrived: &mut Arrived, place: &Place) -> Verdict {
+        let Arrived { received, info, measured, matched } = arrived;
+        let (arrival, received) = match received {
             Ok(received) => received,
-            Err(reason) => return Verdict::Terminate(reason),
+            Err(reason) => return Verdict::Terminate(reason.clone()),
         };
-        let key = match Subject::new(format!("{}.{}", received.module, received.name)) {
-            Ok(key) => key,
-            Err(error) => return Verdict::Terminate(Reason::undecodable(error.to_string())),
-        };
-        let handlers = match self.handlers.matching(&key, &*self.clock, place).await {
-            Ok(handlers) => handlers,
-            Err(Unmatched::Nobody) => return self.nobody(&key, info),
-            Err(Unmatched::Stopped) => return Verdict::Nak { delay: None },
-        };
-        let (mut done, mut failures) = (Vec::new(), Vec::new());
-        for (pattern, handler) in handlers {
-            let key = self.key(pattern, &received);
-            match self.run(key.clone(), handler, received.clone()).await {
-                Ok(()) => done.push(key),
-                Err(error) => failures.push((key, error)),
+        match arrival.handlers(&*self.clock, place).await {
+            Ok(()) => {}
+            Err(Unmatched::Nobody) => return self.nobody(arrival.key(), *info),
+            Err(Unmatched::Stopped) => {
+                *matched = arrival.begin();
+                return Verdict::Nak { delay: None };
             }
         }
-        let verdict = self.conclude(info, &failures);
+        *matched = arrival.begin();
+        let (mut done, mut failures, mut stopped) = (Vec::new(), Vec::new(), false);
+        for Matched { registered, turn } in matched.iter() {
+            let key = self.key(registered.pattern.clone(), received);
+            let result = match turn {
+                None => self
+                    .run(key.clone(), registered, (**received).clone())
+                    .await
+                    .map_err(Undone::from),
+                Some(Err(error)) => Err(Undone::Failed(error.clone())),
+                Some(Ok(turn)) => {
+                    let due = Due { turn, registered, measured, info: *info };
+                    self.in_turn(due, &key, received, place).await
+                }
+            };
+            match result {
+                Ok(()) => done.push(key),
+                Err(Undone::Failed(error)) => failures.push((key, error)),
+                Err(Undone::Stopped) => {
+                    stopped = true;
+                    break;
+                }
+            }
+        }
+        let verdict = match stopped {
+            true => Verdict::Nak { delay: None },
+            false => self.conclude(*info, &failures),
+        };
         let again = matches!(verdict, Verdict::Nak { .. });
         for (key, error) in failures {
             if again && !error.is_retry() {
@@ -143,30 +246,39 @@ impl Dispatcher {
     }
 
     /// Runs one handler unless it has handled this event, and records that it has.
-    async fn run(
+    pub(crate) async fn run(
         &self,
         key: HandledKey,
-        handler: Handler,
-        received: ReceivedEvent,
+        registered: &Registered,
+        mut received: ReceivedEvent,
     ) -> Result<(), HandlerError> {
         // Of two copies in hand at a time the second waits, and then finds it handled.
         let _turn = self.in_hand.take(key.clone()).await;
-        match self.stored(self.handled.look_up(&key)).await? {
-            Handled::Yes => return Ok(()),
-            Handled::No => {}
-        }
         if let Some(rejected) = self.rejections.earlier(&key, received.attempt) {
             return Err(rejected);
         }
-        let cause = Some(received.event.id().clone());
-        let handling = caused_by(cause, async move { handler(received).await });
-        let result = AssertUnwindSafe(handling)
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|panic| Err(HandlerError::retry(panic_text(&*panic))));
+        match self.stored(self.handled.begin(&key)).await? {
+            Handled::Yes => {
+                registered.measured.passed_over();
+                return Ok(());
+            }
+            Handled::No => {}
+            Handled::Interrupted => {
+                self.interrupted.fetch_add(1, Ordering::Relaxed);
+                let HandledKey { handler, module, event, .. } = &key;
+                tracing::warn!(consumer = %self.consumer, %handler, %module, %event,
+                    "an earlier run of the handler was cut off; it runs again");
+                received.interrupted = true;
+            }
+        }
+        let result = self.observed.handle(registered, received).await;
         match result {
             Ok(()) => self.stored(self.handled.record(key)).await,
             Err(error) => {
+                if let Err(failure) = self.stored(self.handled.forget(&key)).await {
+                    tracing::warn!(consumer = %self.consumer, error = %failure,
+                        "a failed run may later be called interrupted");
+                }
                 if !error.is_retry() {
                     // Before the turn is another copy's.
                     self.rejections.note(key, &error);
@@ -176,15 +288,18 @@ impl Dispatcher {
         }
     }
 
-    /// What the store says, if it does so in time.
+    /// What the store says, if it does so in time. What ails it ails every event, and for longer than one
+    /// event's first waits.
     async fn stored<T>(
         &self,
-        asking: impl Future<Output = Result<T, String>> + Send,
+        asking: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, HandlerError> {
-        match limited(&*self.clock, STORE, asking).await {
-            Some(said) => said.map_err(HandlerError::retry),
-            None => Err(HandlerError::retry("the store of what was handled gives no answer")),
-        }
+        let failure = match limited(&*self.clock, STORE, asking).await {
+            Some(Ok(said)) => return Ok(said),
+            Some(Err(error)) => error.to_string(),
+            None => "the store of what was handled gives no answer".to_owned(),
+        };
+        Err(HandlerError::retry_after(failure, self.retry.longest))
     }
 
     fn conclude(&self, info: DeliveryInfo, failures: &[(HandledKey, HandlerError)]) -> Verdict {
@@ -195,21 +310,18 @@ impl Dispatcher {
         let again = failures.find(|failure| failure.is_retry());
         match again {
             Some(failure) if !info.is_last_attempt() => {
-                let wait = failure.wait().unwrap_or_else(|| self.retry.after(info.attempt));
-                if wait > RetryPolicy::LONGEST {
-                    tracing::warn!(consumer = %self.consumer, ?wait, "a wait is cut to the longest");
-                }
-                Verdict::Nak { delay: Some(wait.min(RetryPolicy::LONGEST)) }
+                Verdict::Nak { delay: Some(self.wait(failure, info.attempt)) }
             }
             _ => Verdict::Terminate(Reason::new(again.unwrap_or(first).to_string())),
         }
     }
-}
 
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned());
-    format!("the handler panicked: {}", text.unwrap_or_else(|| "no message".to_owned()))
+    /// How long to wait after try number `attempt` has failed.
+    pub(crate) fn wait(&self, failure: &HandlerError, attempt: u32) -> Duration {
+        let wait = failure.wait().unwrap_or_else(|| self.retry.after(attempt));
+        if wait > RetryPolicy::LONGEST {
+            tracing::warn!(consumer = %self.consumer, ?wait, "a wait is cut to the longest");
+        }
+        wait.min(RetryPolicy::LONGEST)
+    }
 }

@@ -188,6 +188,53 @@ impl From<TransportError> for RequestError {
     }
 }
 
+impl PublishError {
+    /// For metrics and spans: the kind, as OpenTelemetry's `error.type` has it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::IdTaken { .. } => "id_taken",
+            Self::Transport(error) => error.kind().as_str(),
+            _ => ErrorKind::Invalid.as_str(),
+        }
+    }
+}
+
+impl SubscribeError {
+    /// For spans: the kind, as OpenTelemetry's `error.type` has it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Transport(error) => error.kind().as_str(),
+            _ => ErrorKind::Invalid.as_str(),
+        }
+    }
+}
+
+impl HandleError {
+    /// For spans: the kind, as OpenTelemetry's `error.type` has it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Transport(error) => error.kind().as_str(),
+            _ => ErrorKind::Invalid.as_str(),
+        }
+    }
+}
+
+impl RequestError {
+    /// For metrics and spans: the kind, as OpenTelemetry's `error.type` has it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Denied(error)
+            | Self::Unavailable(error)
+            | Self::TimedOut(error)
+            | Self::TooLarge(error)
+            | Self::Transport(error) => error.kind().as_str(),
+            Self::Tool(_) => "tool_failed",
+            Self::Output(_) | Self::OutputShape(_) => "bad_answer",
+            _ => ErrorKind::Invalid.as_str(),
+        }
+    }
+}
+
 /// So that a verb takes a ready value where it takes text.
 macro_rules! never {
     ($($error:ty),*) => {

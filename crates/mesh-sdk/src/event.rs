@@ -19,6 +19,10 @@ pub struct ReceivedEvent {
     pub attempt: u32,
     /// Whether it was a dead letter and has been sent back.
     pub replayed: bool,
+    /// Whether this handler was begun with this event before and nobody knows how far it came: the process
+    /// was killed, or the broker closed ([`Handled::Interrupted`](mesh_core::store::Handled::Interrupted)).
+    /// Only a store that outlives the process can tell; with another it is false.
+    pub interrupted: bool,
 }
 
 impl ReceivedEvent {

@@ -1,67 +1,20 @@
-//! Which events were handled, so that one that comes again is not handled again (protocol §3).
+//! What was handled, remembered in memory.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mesh_core::event::EventId;
-use mesh_core::name::{ConsumerName, ModuleName};
 use mesh_core::port::Clock;
-use mesh_core::subject::Filter;
+use mesh_core::store::{Handled, HandledKey, HandledStore, StoreError};
 use parking_lot::Mutex;
 
 use crate::marks::Marks;
 use crate::retry::RetryPolicy;
 
-/// What is handled once: one event, by one handler of one consumer (protocol §3). Two nodes that share
-/// a store are two consumers. An id is its emitter's own, so the emitting module, as the subject
-/// proves it, is part of the key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_structs, reason = "stores build and read it")]
-pub struct HandledKey {
-    /// The consumer: `<node>_<module>`.
-    pub consumer: ConsumerName,
-    /// The handler: its pattern.
-    pub handler: Filter,
-    /// The emitting module.
-    pub module: ModuleName,
-    /// The event.
-    pub event: EventId,
-}
-
-/// Whether an event was handled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "yes or no")]
-pub enum Handled {
-    /// It was, by this handler.
-    Yes,
-    /// It was not, or longer ago than the store remembers.
-    No,
-}
-
-/// Remembers what was handled. Recorded after the handler succeeded and before the broker is told.
-#[async_trait]
-pub trait HandledStore: Send + Sync + fmt::Debug {
-    /// Whether it was handled.
-    ///
-    /// # Errors
-    /// When the store can't say: the event is then tried again later.
-    async fn look_up(&self, key: &HandledKey) -> Result<Handled, String>;
-
-    /// Records it, perhaps not for the first time: it is remembered from now on.
-    ///
-    /// # Errors
-    /// When it could not be recorded: the event is then tried again later.
-    async fn record(&self, key: HandledKey) -> Result<(), String>;
-
-    /// How long it remembers, at least. A broker is built only on a store that remembers for
-    /// [`RetryPolicy::SPAN`], all that the tries of an event can take.
-    fn window(&self) -> Duration;
-}
-
 /// Remembers in memory: the last 100,000 keys, one for each handler of each event, each for
-/// [`RetryPolicy::SPAN`]. "Once" holds while the process lives.
+/// [`RetryPolicy::SPAN`]. "Once" holds while the process lives, and no run is called interrupted.
+/// `mesh-store` has one that outlives it.
 pub struct MemoryHandled {
     clock: Arc<dyn Clock>,
     window: Duration,
@@ -102,15 +55,20 @@ impl MemoryHandled {
 
 #[async_trait]
 impl HandledStore for MemoryHandled {
-    async fn look_up(&self, key: &HandledKey) -> Result<Handled, String> {
+    async fn begin(&self, key: &HandledKey) -> Result<Handled, StoreError> {
         let now = self.clock.monotonic();
         let known = self.marks.lock().get(key, now).is_some();
         Ok(if known { Handled::Yes } else { Handled::No })
     }
 
-    async fn record(&self, key: HandledKey) -> Result<(), String> {
+    async fn record(&self, key: HandledKey) -> Result<(), StoreError> {
         let now = self.clock.monotonic();
         self.marks.lock().put(key, (), now, now.saturating_add(self.window));
+        Ok(())
+    }
+
+    /// Nothing was noted when it began.
+    async fn forget(&self, _key: &HandledKey) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -31,6 +31,13 @@ pub struct Health {
     /// Events that are held here because no handler is registered for them. Where it stays above none
     /// the manifest consumes more than is subscribed to; the log names the events.
     pub unhandled_events: usize,
+    /// Events that are held here until an earlier one of their key is done
+    /// ([`Subscription::ordered_by`](crate::Subscription::ordered_by)).
+    pub held_back_events: usize,
+    /// Runs of handlers, since the broker was built, on events that an earlier run was cut off at: each
+    /// was told to its handler ([`ReceivedEvent::interrupted`](crate::ReceivedEvent::interrupted)) and
+    /// logged.
+    pub interrupted_events: u64,
 }
 
 impl Health {
@@ -56,12 +63,15 @@ impl<S: Scope> Broker<S> {
     pub fn health(&self) -> Health {
         let inner = &self.0;
         let mut states = inner.connection.transport().states();
-        let (mut subscriptions, mut unhandled_events) = (BTreeMap::new(), 0);
+        let mut subscriptions = BTreeMap::new();
+        let (mut unhandled_events, mut held_back_events, mut interrupted_events) = (0, 0, 0);
         if let Some(consuming) = inner.consuming.get() {
             let binding = consuming.line.binding();
             let patterns = consuming.dispatcher.handlers().patterns().into_iter();
             subscriptions.extend(patterns.map(|pattern| (pattern, binding.clone())));
             unhandled_events = consuming.dispatcher.handlers().waiting();
+            held_back_events = consuming.dispatcher.held_back().count();
+            interrupted_events = consuming.dispatcher.interrupted();
         }
         let serving = inner.serving.lock();
         let tools = serving
@@ -75,9 +85,11 @@ impl<S: Scope> Broker<S> {
             subscriptions,
             tools,
             draining: matches!(*inner.life.lock(), Life::Draining),
-            expired_calls: inner.expired.load(Ordering::Relaxed),
-            lost_answers: inner.lost_answers.load(Ordering::Relaxed),
+            expired_calls: inner.counts.expired.load(Ordering::Relaxed),
+            lost_answers: inner.counts.lost.load(Ordering::Relaxed),
             unhandled_events,
+            held_back_events,
+            interrupted_events,
         }
     }
 }

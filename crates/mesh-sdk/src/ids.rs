@@ -1,4 +1,6 @@
-//! Ids of events.
+//! Ids of events and of spans.
+
+use std::num::NonZeroU64;
 
 use mesh_core::event::EventId;
 use mesh_core::time::Timestamp;
@@ -19,5 +21,10 @@ impl Ids {
         let mut random = [0; 10];
         self.0.lock().fill_bytes(&mut random);
         EventId::v7(now, random)
+    }
+
+    /// Of a span in a trace.
+    pub(crate) fn span(&self) -> NonZeroU64 {
+        NonZeroU64::new(self.0.lock().next_u64()).unwrap_or(NonZeroU64::MIN)
     }
 }

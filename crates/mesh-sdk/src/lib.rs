@@ -16,8 +16,11 @@ mod handlers;
 mod health;
 mod ids;
 mod in_hand;
+mod lanes;
 mod limit;
 mod marks;
+mod observe;
+mod panics;
 mod pauses;
 mod places;
 pub mod provision;
@@ -31,11 +34,17 @@ mod retry;
 mod scope;
 mod serve;
 mod subscribe;
+mod subscription;
 mod tool;
+mod turns;
 mod workers;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/observability.md")]
+struct Observability;
 
 pub use binding::Binding;
 pub use broker::{Broker, BrokerBuilder};
@@ -44,12 +53,14 @@ pub use close::Closed;
 pub use connect::{ConnectError, connect, credential_path};
 pub use error::{BuildError, HandleError, PublishError, RequestError, SubscribeError};
 pub use event::{HandlerError, ReceivedEvent};
-pub use handled::{Handled, HandledKey, HandledStore, MemoryHandled};
+pub use handled::MemoryHandled;
 pub use health::Health;
+pub use observe::{Propagator, describe_metrics};
 pub use publish::{Emission, Published};
 pub use request::ToolRequest;
 pub use retry::RetryPolicy;
 pub use scope::{Asking, Events, Has, Scope, Tools, Whole};
+pub use subscription::Subscription;
 pub use tool::ToolCall;
 
 /// The crate `mesh-core`, whose types the verbs take and give, for who depends on this crate alone.

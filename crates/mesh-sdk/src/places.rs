@@ -17,8 +17,7 @@ pub(crate) struct Room {
     pub(crate) retries: usize,
     /// How many may wait for a handler to be registered beside those.
     pub(crate) unhandled: usize,
-    /// Whether what is in hand goes back when the subscription is dropped: it is then kept until all
-    /// is settled. Else it is dropped at the stop, so that whatever comes goes to others.
+    /// Whether the connection gives back, and counts, what is in hand and was not settled when it closes.
     pub(crate) holds: bool,
 }
 
@@ -38,32 +37,39 @@ pub(crate) enum Aside {
     Handler,
 }
 
-/// All places of one subscription. Each arrival in hand has exactly one.
+/// All places of one subscription. Each arrival in hand has one at most: what waits for its turn among
+/// events of its key has none, and counts among what is in hand.
 #[derive(Debug)]
 pub(crate) struct Places {
+    in_hand: Arc<Semaphore>,
     running: Arc<Semaphore>,
     retries: Arc<Semaphore>,
     unhandled: Arc<Semaphore>,
     /// Somebody aside wants to run and finds no place.
     wanted: Notify,
+    stopped: Stopped,
 }
 
 impl Places {
-    pub(crate) fn new(room: Room) -> Arc<Self> {
+    /// `stopped` tells who only waits that it is to go back.
+    pub(crate) fn new(room: Room, stopped: Stopped) -> Arc<Self> {
         let of = |places: usize| Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
         Arc::new(Self {
+            in_hand: of(room.total()),
             running: of(room.handlers),
             retries: of(room.retries),
             unhandled: of(room.unhandled),
             wanted: Notify::new(),
+            stopped,
         })
     }
 
     /// A handler's place, once one is free. Who asked first is given it first.
-    pub(crate) async fn free(&self) -> Option<OwnedSemaphorePermit> {
-        let acquiring = Arc::clone(&self.running).acquire_owned();
+    pub(crate) async fn free(&self) -> Option<Free> {
         // Never closed.
-        acquiring.await.ok()
+        let in_hand = Arc::clone(&self.in_hand).acquire_owned().await.ok()?;
+        let running = Arc::clone(&self.running).acquire_owned().await.ok()?;
+        Some(Free { in_hand, running })
     }
 
     /// Returns when somebody wants the place that the reader keeps for what comes next.
@@ -94,17 +100,24 @@ impl Places {
     }
 }
 
-/// An arrival's place, and its word of the stop.
+/// A handler's place that nobody has.
+#[derive(Debug)]
+pub(crate) struct Free {
+    in_hand: OwnedSemaphorePermit,
+    running: OwnedSemaphorePermit,
+}
+
+/// An arrival's place.
 pub(crate) struct Place {
     places: Arc<Places>,
+    _in_hand: OwnedSemaphorePermit,
     seat: Mutex<Seat>,
-    stopped: Stopped,
 }
 
 #[derive(Debug)]
 struct Seat {
     /// Of which semaphore tells `runs`.
-    _permit: OwnedSemaphorePermit,
+    _permit: Option<OwnedSemaphorePermit>,
     runs: bool,
 }
 
@@ -113,8 +126,10 @@ pub(crate) type Stopped = watch::Receiver<Option<Duration>>;
 
 impl Place {
     /// That of a handler.
-    pub(crate) fn new(places: Arc<Places>, permit: OwnedSemaphorePermit, stopped: Stopped) -> Self {
-        Self { places, seat: Mutex::new(Seat { _permit: permit, runs: true }), stopped }
+    pub(crate) fn new(places: Arc<Places>, free: Free) -> Self {
+        let Free { in_hand, running } = free;
+        let seat = Mutex::new(Seat { _permit: Some(running), runs: true });
+        Self { places, _in_hand: in_hand, seat }
     }
 
     /// Whether it is a handler's.
@@ -129,8 +144,13 @@ impl Place {
             return;
         }
         if let Ok(permit) = self.places.aside(aside).acquire_owned().await {
-            *self.seat.lock() = Seat { _permit: permit, runs: false };
+            *self.seat.lock() = Seat { _permit: Some(permit), runs: false };
         }
+    }
+
+    /// Leaves the handler's place to others at once, and has none.
+    pub(crate) fn leave(&self) {
+        *self.seat.lock() = Seat { _permit: None, runs: false };
     }
 
     /// Takes a handler's place again, once one is free.
@@ -139,13 +159,13 @@ impl Place {
             return;
         }
         if let Some(permit) = self.places.free_for_aside().await {
-            *self.seat.lock() = Seat { _permit: permit, runs: true };
+            *self.seat.lock() = Seat { _permit: Some(permit), runs: true };
         }
     }
 
     /// What tells of the stop.
     pub(crate) fn stop(&self) -> Stopped {
-        self.stopped.clone()
+        self.places.stopped.clone()
     }
 }
 

@@ -1,13 +1,14 @@
 use std::time::Duration;
 
-use mesh_core::event::{Event, EventId};
+use mesh_core::event::{Event, EventId, TraceContext};
 use mesh_core::identity::Instance;
 use mesh_core::json::JsonText;
-use mesh_core::message::{HeaderName, HeaderValue, Headers, Message, PublishId};
+use mesh_core::message::{HeaderError, HeaderName, HeaderValue, Headers, Message, PublishId};
 use mesh_core::name::{EventName, NameError};
 use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
 use mesh_core::topology::MeshSubject;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use crate::broker::Broker;
 use crate::causation::cause;
@@ -21,13 +22,14 @@ pub struct Emission {
     event: EventName,
     schema: Option<String>,
     causation: Option<EventId>,
+    trace: Option<TraceContext>,
 }
 
 impl Emission {
     /// An event of this name.
     #[must_use]
     pub fn new(event: EventName) -> Self {
-        Self { event, schema: None, causation: None }
+        Self { event, schema: None, causation: None, trace: None }
     }
 
     /// With the version of the data's shape.
@@ -41,6 +43,14 @@ impl Emission {
     #[must_use]
     pub fn caused_by(mut self, id: EventId) -> Self {
         self.causation = Some(id);
+        self
+    }
+
+    /// In this trace, with a span of its own; what W3C does not allow is left out. Inside a handler it is
+    /// that of the event handled, unless told here.
+    #[must_use]
+    pub fn traced(mut self, trace: TraceContext) -> Self {
+        self.trace = Some(trace);
         self
     }
 }
@@ -88,8 +98,8 @@ impl<S: Has<Events>> Broker<S> {
         let emission = event.try_into()?;
         let data = JsonText::from_value(data)?;
         let Instance { node, module } = &self.part::<Events>().here;
-        let subject =
-            MeshSubject::Event { module: module.clone(), event: emission.event }.to_subject()?;
+        let subject = MeshSubject::Event { module: module.clone(), event: emission.event.clone() }
+            .to_subject()?;
         let now = self.0.connection.clock().now();
         let id = self.0.ids.next(now);
         let mut event = Event::new(id.clone(), module.clone(), node.clone(), now, data);
@@ -100,10 +110,13 @@ impl<S: Has<Events>> Broker<S> {
             event = event.with_schema(schema);
         }
         let publish_id = PublishId::new(event.publish_id())?;
-        let message =
-            Message::new(subject, event.data().as_bytes().clone()).with_headers(headers(&event)?);
-        let appended = self.append(message, publish_id).await?;
-        Ok(Published { id, sequence: appended.sequence })
+        let body = event.data().as_bytes().clone();
+        let sending = self.0.publishing.begin(&emission.event, &subject, &id, body.len());
+        let message = Message::new(subject, body).with_headers(headers(&event)?);
+        let message = traced(message, &sending.trace(emission.trace))?;
+        let appended = self.append(message, publish_id).instrument(sending.span()).await;
+        sending.end(appended.as_ref().err().map(PublishError::kind));
+        Ok(Published { id, sequence: appended?.sequence })
     }
 
     async fn append(&self, message: Message, id: PublishId) -> Result<Appended, PublishError> {
@@ -158,6 +171,14 @@ fn worth_another_try(error: &TransportError) -> bool {
 
 fn pause(attempt: u32) -> Duration {
     Duration::from_millis(50) * (1 << attempt.min(5))
+}
+
+/// With the headers of a trace.
+pub(crate) fn traced(mut message: Message, trace: &TraceContext) -> Result<Message, HeaderError> {
+    for (name, value) in trace.headers() {
+        message = message.with_header(HeaderName::new(name)?, HeaderValue::new(value.to_owned())?);
+    }
+    Ok(message)
 }
 
 pub(crate) fn headers(event: &Event) -> Result<Headers, PublishError> {

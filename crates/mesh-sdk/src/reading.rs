@@ -9,8 +9,9 @@ use mesh_core::port::{Clock, ErrorKind, Incoming, Operation, ReceiveError, Trans
 use tokio::task::JoinSet;
 
 use crate::binding::{Binding, Line};
+use crate::observe::Metric;
 use crate::pauses::{LONGEST, Pauses};
-use crate::places::{Place, Places, Room, Stopped};
+use crate::places::{Place, Places, Stopped};
 use crate::workers::Outcome;
 
 /// Opens a subscription, within a time of its own.
@@ -27,14 +28,15 @@ pub(crate) struct Source<T> {
 }
 
 impl<T> Source<T> {
-    /// Opens it for the first time. `name` is for those who read logs.
+    /// Opens it for the first time. `name` is for those who read logs, `measured` tells whether it is bound.
     pub(crate) async fn open(
         name: String,
         operation: Operation,
         open: Opener<T>,
+        measured: Metric,
     ) -> Result<Self, TransportError> {
         let incoming = open().await?;
-        Ok(Self { name, operation, incoming, open, line: Line::new() })
+        Ok(Self { name, operation, incoming, open, line: Line::new(measured) })
     }
 
     pub(crate) fn line(&self) -> &Line {
@@ -42,17 +44,16 @@ impl<T> Source<T> {
     }
 }
 
-/// Starts a task for each arrival, until it is stopped or can't be opened any more. Gives the
-/// subscription where it was stopped with one.
+/// Starts a task for each arrival, until it is stopped or can't be opened any more. By then the
+/// subscription is dropped: what is given back from here on goes to others.
 pub(crate) async fn read<T, F, W>(
     source: Source<T>,
     clock: &dyn Clock,
-    room: Room,
+    places: Arc<Places>,
     handle: F,
     tasks: &mut JoinSet<Outcome>,
     stopped: &mut Stopped,
-) -> Option<Incoming<T>>
-where
+) where
     T: Send + 'static,
     F: Fn(T, Place) -> W + Send + Sync + 'static,
     W: Future<Output = Outcome> + Send + 'static,
@@ -60,13 +61,12 @@ where
     let Source { name, operation, mut incoming, open, line } = source;
     let _ending = Ending { line: line.clone(), operation };
     let mut pauses = Pauses::of(&name);
-    let places = Places::new(room);
-    let mut reading = Reading { name: &name, operation, places, stopped: stopped.clone() };
-    let left = loop {
+    let mut reading = Reading { name: &name, operation, places };
+    loop {
         let since = clock.monotonic();
         let error = tokio::select! {
             biased;
-            _ = stopped.changed() => break Some(incoming),
+            _ = stopped.changed() => break,
             error = reading.take(&mut incoming, &handle, tasks) => error,
         };
         drop(incoming);
@@ -81,11 +81,10 @@ where
         };
         match reopened {
             Some(reopened) => incoming = reopened,
-            None => break None,
+            None => break,
         }
-    };
+    }
     line.end(TransportError::new(ErrorKind::Closed, operation));
-    left
 }
 
 /// Says that nothing is read any more, should the task end in a way that nobody has thought of.
@@ -105,7 +104,6 @@ struct Reading<'a> {
     name: &'a str,
     operation: Operation,
     places: Arc<Places>,
-    stopped: Stopped,
 }
 
 impl Reading<'_> {
@@ -121,20 +119,19 @@ impl Reading<'_> {
         F: Fn(T, Place) -> W + Sync,
         W: Future<Output = Outcome> + Send + 'static,
     {
-        let mut permit = None;
+        let mut place = None;
         loop {
             tokio::select! {
                 biased;
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
-                free = self.places.free(), if permit.is_none() => permit = free,
-                () = self.places.wanted(), if permit.is_some() => permit = None,
-                arrival = incoming.next(), if permit.is_some() => {
+                free = self.places.free(), if place.is_none() => place = free,
+                () = self.places.wanted(), if place.is_some() => place = None,
+                arrival = incoming.next(), if place.is_some() => {
                     match arrival {
                         Some(Ok(arrival)) => {
-                            if let Some(permit) = permit.take() {
+                            if let Some(free) = place.take() {
                                 let places = Arc::clone(&self.places);
-                                let place = Place::new(places, permit, self.stopped.clone());
-                                tasks.spawn(handle(arrival, place));
+                                tasks.spawn(handle(arrival, Place::new(places, free)));
                             }
                         }
                         Some(Err(ReceiveError::Ended(error))) => return error,

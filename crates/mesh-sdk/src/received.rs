@@ -18,5 +18,6 @@ pub(crate) fn received(delivery: &Delivery) -> Result<ReceivedEvent, Reason> {
         .map_err(|error| undecodable(&error))?;
     event.verify_source(&module).map_err(|error| Reason::unverifiable(error.to_string()))?;
     let attempt = delivery.info().attempt;
-    Ok(ReceivedEvent { module, name, event, attempt, replayed })
+    // Whether it was interrupted is each handler's own.
+    Ok(ReceivedEvent { module, name, event, attempt, replayed, interrupted: false })
 }

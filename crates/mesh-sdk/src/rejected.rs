@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use mesh_core::port::{Clock, Reason};
+use mesh_core::store::HandledKey;
 use parking_lot::Mutex;
 
 use crate::event::HandlerError;
-use crate::handled::HandledKey;
 use crate::marks::Marks;
 use crate::retry::RetryPolicy;
 

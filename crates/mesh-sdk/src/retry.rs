@@ -29,7 +29,7 @@ impl RetryPolicy {
     pub const LONGEST: Duration = Duration::from_secs(15 * 60);
 
     /// The longest that all tries of an event can take, each with its claim and its wait: 77.5
-    /// minutes. A [`HandledStore`](crate::HandledStore) must remember at least that long (protocol §3).
+    /// minutes. A [`HandledStore`](mesh_core::store::HandledStore) must remember at least that long (protocol §3).
     /// Where a handler runs for longer than a claim, what another has handled is recorded anew.
     pub const SPAN: Duration = {
         let rules = ConsumerRules::of(StreamName::Events);

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
@@ -14,12 +13,14 @@ use mesh_core::tool::{ToolFailure, codes};
 use mesh_core::topology::MeshSubject;
 use parking_lot::Mutex;
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use crate::binding::{Binding, Line};
 use crate::broker::Broker;
 use crate::counter::{Counter, Handler};
 use crate::error::HandleError;
 use crate::limit::within;
+use crate::observe::{Serving, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
 use crate::reserved::controllers;
@@ -76,7 +77,10 @@ impl<S: Has<Tools>> Broker<S> {
         for (tool, handler) in tools {
             let named = MeshSubject::Tool { module: module.clone(), tool: tool.clone() };
             let reserved = Reserved::take(&self.0.serving, tool)?;
-            let (workers, line) = self.serve(named.to_subject()?, handler).await?;
+            let subject = named.to_subject()?;
+            let span = self.0.observer.offering(&subject);
+            let serving = self.serve(subject, handler).instrument(span.clone()).await;
+            let (workers, line) = noted(&span, serving, HandleError::kind)?;
             served.push((reserved, workers, line));
         }
         for (reserved, workers, line) in served {
@@ -95,18 +99,18 @@ impl<S: Has<Tools>> Broker<S> {
     ) -> Result<(Workers, Line), HandleError> {
         let connection = &self.0.connection;
         let clock = connection.clock();
-        let lost = Arc::clone(&self.0.lost_answers);
+        let (observer, counts) = (Arc::clone(&self.0.observer), Arc::clone(&self.0.counts));
+        let observed = Arc::new(Serving::new(observer, subject.clone(), counts));
         let name = subject.to_string();
         let requests = Arc::clone(&self.part::<Tools>().asking.requests);
         let scoped = connection.transport().capabilities().has(Capability::ScopedReplies);
-        let open = opener(Arc::clone(clock), requests, subject, scoped, Arc::clone(&lost));
-        let source = Source::open(name, Operation::Serve, open).await?;
+        let open = opener(Arc::clone(clock), requests, subject, scoped, Arc::clone(&observed));
+        let source = Source::open(name, Operation::Serve, open, observed.bound()).await?;
         let counter = Arc::new(Counter {
             handler,
             clock: Arc::clone(clock),
             most: connection.transport().capabilities().limits().max_payload,
-            expired: Arc::clone(&self.0.expired),
-            lost,
+            observed,
         });
         let handlers = self.0.settings.concurrency;
         let room = Room { handlers, retries: 0, unhandled: 0, holds: false };
@@ -122,33 +126,33 @@ fn opener(
     requests: Arc<dyn Requests>,
     subject: Subject,
     scoped: bool,
-    lost: Arc<AtomicU64>,
+    observed: Arc<Serving>,
 ) -> Opener<Call> {
     let filter = Filter::from(subject);
     Box::new(move || {
         let (clock, requests) = (Arc::clone(&clock), Arc::clone(&requests));
-        let (filter, lost) = (filter.clone(), Arc::clone(&lost));
+        let (filter, observed) = (filter.clone(), Arc::clone(&observed));
         async move {
             let options = ServeOptions::default();
             let span = options.timeout;
             let serving = requests.serve(filter, options);
             let calls = within(&*clock, span, Operation::Serve, serving).await?;
-            Ok(controllers(Counter::heed(calls, lost), scoped))
+            Ok(controllers(Counter::heed(calls, observed), scoped))
         }
         .boxed()
     })
 }
 
-type Serving = Mutex<BTreeMap<ToolName, Option<Line>>>;
+type Places = Mutex<BTreeMap<ToolName, Option<Line>>>;
 
 /// The place of a tool that is about to be served; free again when it is dropped without a line.
 struct Reserved<'a> {
-    tools: &'a Serving,
+    tools: &'a Places,
     tool: Option<ToolName>,
 }
 
 impl<'a> Reserved<'a> {
-    fn take(tools: &'a Serving, tool: ToolName) -> Result<Self, HandleError> {
+    fn take(tools: &'a Places, tool: ToolName) -> Result<Self, HandleError> {
         let mut known = tools.lock();
         match known.get(&tool).map(|line| line.as_ref().map(Line::binding)) {
             None => {
@@ -179,15 +183,20 @@ impl Drop for Reserved<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::Metric;
+
+    fn line() -> Line {
+        Line::new(Metric::from_name("mesh.bound"))
+    }
 
     #[test]
     fn a_tool_whose_broker_has_closed_before_it_was_listed_is_not_listed() {
-        let (tools, tool) = (Serving::default(), mesh_testkit::fixtures::tool_name("send"));
+        let (tools, tool) = (Places::default(), mesh_testkit::fixtures::tool_name("send"));
         let reserved = Reserved::take(&tools, tool.clone()).unwrap();
         tools.lock().clear();
-        assert!(!reserved.fill(Line::new()));
+        assert!(!reserved.fill(line()));
         assert!(tools.lock().is_empty());
-        assert!(Reserved::take(&tools, tool).unwrap().fill(Line::new()));
+        assert!(Reserved::take(&tools, tool).unwrap().fill(line()));
         assert_eq!(tools.lock().len(), 1);
     }
 }

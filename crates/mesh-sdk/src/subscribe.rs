@@ -9,16 +9,20 @@ use mesh_core::port::{
 };
 use mesh_core::subject::Filter;
 use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName};
+use tracing::Instrument as _;
 
 use crate::binding::Line;
 use crate::broker::Broker;
 use crate::dispatch::Dispatcher;
 use crate::error::SubscribeError;
 use crate::event::{HandlerError, ReceivedEvent};
+use crate::handlers::Handler;
 use crate::limit::{MARGIN, PATIENCE, limited, overdue, within};
+use crate::observe::{Consumption, noted};
 use crate::places::Room;
 use crate::reading::{Opener, Source};
 use crate::scope::{Events, Has};
+use crate::subscription::Subscription;
 use crate::workers::Workers;
 
 /// How many deliveries may wait here for their next try, beside those whose handlers run, where the
@@ -35,8 +39,8 @@ pub(crate) struct Consuming {
 }
 
 impl<S: Has<Events>> Broker<S> {
-    /// Handles events that match `pattern`, a filter over `<module>.<event>`: `mail.letter.sent`,
-    /// `mail.*`, `ledger.>`.
+    /// Handles events that match a filter over `<module>.<event>`: `mail.letter.sent`, `mail.*`,
+    /// `ledger.>`. With a [`Subscription`] those of a key come one after the other.
     ///
     /// Each event is handled once by each handler whose pattern it matches, also when it is
     /// delivered again. A handler that fails is tried again after a wait, until the consumer's tries
@@ -52,22 +56,32 @@ impl<S: Has<Events>> Broker<S> {
     /// # Errors
     /// [`SubscribeError::NotConsumed`] before any traffic where the manifest does not cover it. Where
     /// the consumer can't be read now, why; the handler is then not taken.
-    pub async fn subscribe<P, F, W>(&self, pattern: P, handler: F) -> Result<(), SubscribeError>
+    pub async fn subscribe<P, F, W>(&self, to: P, handler: F) -> Result<(), SubscribeError>
     where
-        P: TryInto<Filter>,
+        P: TryInto<Subscription>,
         SubscribeError: From<P::Error>,
         F: Fn(ReceivedEvent) -> W + Send + Sync + 'static,
         W: Future<Output = Result<(), HandlerError>> + Send + 'static,
     {
-        let pattern = pattern.try_into()?;
-        if !self.0.settings.consumes.iter().any(|consumed| consumed.contains(&pattern)) {
-            return Err(SubscribeError::NotConsumed { pattern });
+        let subscription = to.try_into()?;
+        let span = self.0.observer.subscribing(&subscription.pattern);
+        let taken = self.take(subscription, Arc::new(move |event| handler(event).boxed()));
+        noted(&span, taken.instrument(span.clone()).await, SubscribeError::kind)
+    }
+
+    async fn take(
+        &self,
+        subscription: Subscription,
+        handler: Handler,
+    ) -> Result<(), SubscribeError> {
+        let pattern = &subscription.pattern;
+        if !self.0.settings.consumes.iter().any(|consumed| consumed.contains(pattern)) {
+            return Err(SubscribeError::NotConsumed { pattern: subscription.pattern });
         }
         // Also who waits for another's first try is back in its own time.
         let bound = limited(&**self.0.connection.clock(), PATIENCE + MARGIN, self.bound()).await;
         let consuming = bound.unwrap_or_else(|| Err(overdue(Operation::Subscribe).into()))?;
-        let handler = Arc::new(move |event| handler(event).boxed());
-        if consuming.dispatcher.handlers().register(pattern, handler) {
+        if consuming.dispatcher.register(subscription, handler) {
             Ok(())
         } else {
             Err(TransportError::new(ErrorKind::Closed, Operation::Subscribe).into())
@@ -100,19 +114,25 @@ impl<S: Has<Events>> Broker<S> {
             ..ConsumeOptions::default()
         };
         let open = opener(Arc::clone(clock), Arc::clone(streams), name.clone(), options);
-        let source = Source::open(name.to_string(), Operation::Consume, open).await?;
+        let observer = &self.0.observer;
+        let bound = observer.consumer_bound(&name);
+        let source = Source::open(name.to_string(), Operation::Consume, open, bound).await?;
+        let consumes = &self.0.settings.consumes;
+        let observed = Consumption::new(Arc::clone(observer), name.clone(), consumes);
         let dispatcher = Arc::new(Dispatcher::new(
             name,
             Arc::clone(clock),
             Arc::clone(&self.0.handled),
             self.0.settings.retry,
             capabilities,
+            observed,
         ));
         let handling = Arc::clone(&dispatcher);
         let (workers, line) =
             Workers::start(source, Arc::clone(clock), room, move |delivery, place| {
                 let dispatcher = Arc::clone(&handling);
-                async move { dispatcher.dispatch(delivery, place).await }
+                let arrived = dispatcher.arrive(&delivery);
+                async move { dispatcher.dispatch(delivery, arrived, place).await }
             });
         self.0.keep(workers, Operation::Subscribe)?;
         Ok(Consuming { dispatcher, line })

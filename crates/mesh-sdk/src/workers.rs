@@ -4,12 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mesh_core::port::{Clock, Incoming};
+use mesh_core::port::Clock;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::binding::Line;
-use crate::places::{Place, Room, Stopped};
+use crate::places::{Place, Places, Room, Stopped};
 use crate::reading::{Source, read};
 
 /// How long a handler that is to stop is waited for: one that never gives way can't be stopped.
@@ -55,11 +55,11 @@ impl Workers {
         let line = source.line().clone();
         let task = tokio::spawn(async move {
             let mut tasks = JoinSet::new();
-            let left = read(source, &*clock, room, handle, &mut tasks, &mut stopped).await;
-            let kept: Option<Incoming<T>> = left.filter(|_| room.holds);
-            let drained = drain(tasks, room.holds, &*clock, stopped).await;
-            drop(kept);
-            drained
+            let (told, left) = watch::channel(None);
+            read(source, &*clock, Places::new(room, left), handle, &mut tasks, &mut stopped).await;
+            let told = pass_on(stopped.clone(), told);
+            let drained = drain(tasks, room.holds, &*clock, stopped);
+            tokio::join!(drained, told).0
         });
         (Self { stop, task }, line)
     }
@@ -68,6 +68,16 @@ impl Workers {
     pub(crate) async fn stop(self, until: Duration) -> Drained {
         self.stop.send_replace(Some(until));
         self.task.await.unwrap_or_default()
+    }
+}
+
+/// Tells of the stop those who only wait. The subscription is gone by then, so what they give back goes to
+/// others and not here once more.
+async fn pass_on(mut stopped: Stopped, told: watch::Sender<Option<Duration>>) {
+    // An error says that the other end is gone, and so is this one then.
+    let until = stopped.wait_for(Option::is_some).await.map_or(None, |until| *until);
+    if until.is_some() {
+        told.send_replace(until);
     }
 }
 

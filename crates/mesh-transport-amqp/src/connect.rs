@@ -63,6 +63,7 @@ pub async fn connect(
     let clock = Arc::clone(&link.clock);
     let port = Arc::new(Port { owner: Owner::new(link) });
     let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
+        .with_system("rabbitmq")
         .with_streams(Arc::clone(&port) as _)
         .with_requests(Arc::clone(&port) as _);
     Ok(match principal {

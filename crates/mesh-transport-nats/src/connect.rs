@@ -56,6 +56,7 @@ pub async fn connect(
     let clock = Arc::clone(&link.clock);
     let port = Arc::new(Port { owner: Owner::new(link) });
     let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
+        .with_system("nats")
         .with_broker(format!("nats-server {major}.{minor}.{patch}"))
         .with_streams(Arc::clone(&port) as _)
         .with_requests(Arc::clone(&port) as _);

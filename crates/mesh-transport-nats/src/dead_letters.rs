@@ -13,7 +13,7 @@ use mesh_core::port::{
     Operation, Position, Reason, ReceiveError, Streams, TransportError,
 };
 use mesh_core::time::Timestamp;
-use mesh_core::topology::{ConsumerRef, StreamName};
+use mesh_core::topology::{Advisory, AdvisoryKind, ConsumerRef, StreamName};
 use serde::Deserialize;
 use tokio::sync::watch;
 
@@ -185,40 +185,25 @@ struct Body {
     reason: Option<String>,
 }
 
-const ADVISORY: &str = "$JS.EVENT.ADVISORY.CONSUMER.";
-
 impl Notice {
     /// Reads one. The consumer is that of the subject, which the server chose, and must be the body's too.
     fn read(message: &Message) -> Result<Self, &'static str> {
-        let rest = message.subject().as_str().strip_prefix(ADVISORY).ok_or("not a notice")?;
-        let mut tokens = rest.split('.');
-        let (Some(kind), Some(stream), Some(consumer), None) =
-            (tokens.next(), tokens.next(), tokens.next(), tokens.next())
-        else {
-            return Err("not the subject of a notice");
-        };
+        let Advisory { kind, consumer } =
+            Advisory::parse(message.subject()).map_err(|_| "not the subject of a notice")?;
         let body: Body = serde_json::from_slice(message.payload())
             .map_err(|_| "the body is none of a notice")?;
-        if body.stream != stream || body.consumer != consumer {
+        if body.stream != consumer.stream.as_str() || body.consumer != consumer.consumer.as_str() {
             return Err("subject and body name different consumers");
         }
-        let stream = StreamName::from_name(stream).ok_or("not a stream of the mesh")?;
-        let consumer = ConsumerName::new(consumer).map_err(|_| "not a consumer of the mesh")?;
         let (reason, error) = match (kind, body.reason) {
-            ("MAX_DELIVERIES", _) => (DeadReason::MaxDeliver, None),
-            ("MSG_TERMINATED", reason) => {
+            (AdvisoryKind::MaxDeliveries, _) => (DeadReason::MaxDeliver, None),
+            (AdvisoryKind::Terminated, reason) => {
                 let reason = Reason::new(reason.unwrap_or_default());
                 (reason.kind(), (!reason.as_str().is_empty()).then_some(reason))
             }
             _ => return Err("another kind of notice"),
         };
-        Ok(Self {
-            consumer: ConsumerRef::new(stream, consumer),
-            sequence: body.stream_seq,
-            deliveries: body.deliveries,
-            reason,
-            error,
-        })
+        Ok(Self { consumer, sequence: body.stream_seq, deliveries: body.deliveries, reason, error })
     }
 }
 
@@ -229,7 +214,7 @@ mod tests {
     use super::*;
 
     fn notice(subject: &str, body: &str) -> Result<Notice, &'static str> {
-        let subject = Subject::new(format!("{ADVISORY}{subject}")).unwrap();
+        let subject = Subject::new(format!("$JS.EVENT.ADVISORY.CONSUMER.{subject}")).unwrap();
         Notice::read(&Message::new(subject, body.to_owned()))
     }
 

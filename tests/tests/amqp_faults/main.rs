@@ -12,6 +12,7 @@
 mod bed;
 mod blocked;
 mod closing;
+mod health;
 mod kills;
 mod live;
 mod publishing;

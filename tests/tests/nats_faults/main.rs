@@ -20,6 +20,7 @@ mod denials;
 mod dropped;
 mod foreign;
 mod gone;
+mod health;
 mod hostile;
 mod kills;
 mod meanwhile;

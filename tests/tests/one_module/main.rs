@@ -13,8 +13,10 @@ mod captured;
 mod memory;
 mod module;
 mod nats;
+mod order;
 mod provisioning;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use captured::Captured;
@@ -44,6 +46,7 @@ async fn a_module_runs_unchanged_and_every_wire_carries_the_same() {
         [
             "mesh.events.mail.letter.sent",
             "mesh.events.audit.seen",
+            "mesh.events.mail.answered",
             "mesh.tools.mail.send",
             "an answer",
             "mesh.tools.mail.send",
@@ -73,6 +76,20 @@ async fn an_event_is_on_the_wire_as_the_protocol_writes_it() {
     assert_eq!(header("x-schema"), "2");
     assert_eq!(first.body(), "{\"to\":\"zoë\",\"lines\":[\"a\\\"b\",\"\\u0000\"],\"size\":1.5}");
     assert_eq!(carried[1].header("x-causation-id"), Some(header("x-event-id")));
+    // Of one trace are the letter, what its handler said, a question, and what the tool said.
+    let mut spans = vec![module::TRACEPARENT];
+    for traced in &carried[..4] {
+        let header =
+            |name: &str| traced.header(name).unwrap_or_else(|| panic!("no {name}: {traced:?}"));
+        assert_eq!(header("tracestate"), module::TRACESTATE);
+        assert_eq!(header("baggage"), module::BAGGAGE);
+        let parent = header("traceparent");
+        assert_eq!((&parent[..36], &parent[52..]), (&module::TRACEPARENT[..36], "-01"), "{parent}");
+        spans.push(parent);
+    }
+    assert_eq!(carried[3].what(), "mesh.tools.mail.send");
+    let each = spans.iter().collect::<BTreeSet<_>>();
+    assert_eq!(each.len(), spans.len(), "each has a span of its own: {spans:?}");
 }
 
 #[tokio::test]

@@ -6,33 +6,36 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mesh_clock::SystemClock;
+use mesh_core::event::TraceContext;
 use mesh_core::manifest::{Mesh, ModuleManifest};
 use mesh_core::port::{Clock, Connection};
 use mesh_core::time::Timestamp;
 use mesh_core::tool::ToolFailure;
-use mesh_sdk::{Broker, Emission, HandlerError, ReceivedEvent, RequestError, ToolCall};
-use mesh_testkit::fixtures::{event_name, node};
+use mesh_sdk::{
+    Broker, Emission, HandlerError, ReceivedEvent, RequestError, ToolCall, ToolRequest,
+};
+use mesh_testkit::fixtures::{event_name, module_name, node, tool_name};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::captured::Captured;
 use crate::soon;
 
-const MAIL: &str = r#"
+pub(crate) const MAIL: &str = r#"
 name = "mail"
 version = "1"
-emits = ["letter.sent"]
+emits = ["letter.sent", "answered"]
 tools = [
     { name = "send", description = "Sends a letter." },
     { name = "later", description = "Is announced, and not served yet." },
 ]
 "#;
 
-const AUDIT: &str = r#"
+pub(crate) const AUDIT: &str = r#"
 name = "audit"
 version = "1"
 emits = ["seen"]
-consumes = ["mail.>"]
+consumes = ["mail.letter.>"]
 calls = ["mail.send", "mail.later"]
 "#;
 
@@ -95,15 +98,31 @@ impl Clock for Standing {
     }
 }
 
-async fn broker(ground: &impl Ground, module: &str, manifest: &str, seed: u64) -> Broker {
+pub(crate) async fn broker(
+    ground: &impl Ground,
+    module: &str,
+    manifest: &str,
+    seed: u64,
+) -> Broker {
     let connection = ground.connect(module).await;
     let clock = Arc::new(Standing(SystemClock::new()));
     let transport = Arc::clone(connection.transport());
     let connection = Connection::new(connection.principal().clone(), clock, transport)
+        .with_system(connection.system())
         .with_streams(Arc::clone(connection.streams().unwrap()))
         .with_requests(Arc::clone(connection.requests().unwrap()));
     let manifest = ModuleManifest::parse("module.toml", manifest).unwrap();
     Broker::builder(connection).manifest(&manifest).seed(seed).build().unwrap()
+}
+
+/// The trace that the module is called in.
+pub(crate) const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+pub(crate) const TRACESTATE: &str = "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE";
+pub(crate) const BAGGAGE: &str = "tenant=caf%C3%A9;ttl=1, level = 3";
+
+fn trace() -> TraceContext {
+    let headers = [("traceparent", TRACEPARENT), ("tracestate", TRACESTATE), ("baggage", BAGGAGE)];
+    TraceContext::read(headers)
 }
 
 pub(crate) async fn run(ground: &impl Ground) -> Seen {
@@ -127,20 +146,27 @@ pub(crate) async fn run(ground: &impl Ground) -> Seen {
         }
     };
     soon(audit.subscribe("mail.letter.sent", handler)).await.unwrap();
-    let sent = Emission::new(event_name("letter.sent")).schema("2");
+    let sent = Emission::new(event_name("letter.sent")).schema("2").traced(trace());
     soon(mail.publish(sent, &letter)).await.unwrap();
     let attempts = vec![soon(seen.recv()).await.unwrap(), soon(seen.recv()).await.unwrap()];
 
     // A tool that answers, and fails, and one that nobody serves.
-    let send = |call: ToolCall| async move {
-        let letter: Letter = call.decode()?;
-        if letter.to.is_empty() {
-            return Err(ToolFailure::new("mail.nobody", "nobody is addressed: \u{e9}"));
+    let speaker = mail.clone();
+    let send = move |call: ToolCall| {
+        let speaker = speaker.clone();
+        async move {
+            let letter: Letter = call.decode()?;
+            if letter.to.is_empty() {
+                return Err(ToolFailure::new("mail.nobody", "nobody is addressed: \u{e9}"));
+            }
+            let told = speaker.publish("answered", &letter.to).await;
+            told.map_err(|error| ToolFailure::new("mail.mute", error.to_string()))?;
+            Ok(Letter { size: letter.size * 2.0, ..letter })
         }
-        Ok(Letter { size: letter.size * 2.0, ..letter })
     };
     soon(mail.handle("send", send)).await.unwrap();
-    let asked = soon(audit.request(("mail", "send"), &letter)).await;
+    let tool = ToolRequest::new(module_name("mail"), tool_name("send")).traced(trace());
+    let asked = soon(audit.request(tool, &letter)).await;
     let answer: Letter = asked.unwrap();
     let nobody = Letter { to: String::new(), ..letter.clone() };
     let failed: Result<Letter, RequestError> = soon(audit.request(("mail", "send"), &nobody)).await;

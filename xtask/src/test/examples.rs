@@ -67,7 +67,8 @@ fn build(workspace: &Workspace) -> Result<BTreeMap<String, PathBuf>, Failure> {
     Ok(programs)
 }
 
-/// Names without their ending of the files in `folder` that have it; none if there is no folder.
+/// Names without their ending of the files in `folder` that have it, and of its folders with a `main` that
+/// has it, as cargo finds examples; none if there is no folder.
 fn stems(folder: &Path, ending: &str) -> Result<BTreeSet<String>, Failure> {
     if !folder.exists() {
         return Ok(BTreeSet::new());
@@ -76,9 +77,9 @@ fn stems(folder: &Path, ending: &str) -> Result<BTreeSet<String>, Failure> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|end| end == ending)
-            && let Some(stem) = path.file_stem()
-        {
+        let found = path.extension().is_some_and(|end| end == ending)
+            || path.join("main").with_extension(ending).is_file();
+        if let Some(stem) = path.file_stem().filter(|_| found) {
             names.insert(stem.to_string_lossy().into_owned());
         }
     }
@@ -89,10 +90,10 @@ fn stems(folder: &Path, ending: &str) -> Result<BTreeSet<String>, Failure> {
 fn unpaired(examples: &BTreeSet<String>, expected: &BTreeSet<String>) -> Vec<String> {
     let missing = examples
         .difference(expected)
-        .map(|name| format!("examples/{name}.rs has no expected/{name}.txt"));
+        .map(|name| format!("the example {name} has no expected/{name}.txt"));
     let stray = expected
         .difference(examples)
-        .map(|name| format!("expected/{name}.txt has no examples/{name}.rs"));
+        .map(|name| format!("expected/{name}.txt has no example {name}"));
     missing.chain(stray).collect()
 }
 
@@ -132,6 +133,14 @@ mod tests {
             unpaired(&names(&["a", "b"]), &names(&["b", "c"])),
             ["examples/a.rs has no expected/a.txt", "expected/c.txt has no examples/c.rs"]
         );
+    }
+
+    #[test]
+    fn an_example_of_several_files_is_the_folder_with_its_main() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/examples");
+        let found = stems(&folder, "rs").unwrap();
+        assert!(found.is_superset(&names(&["custom_transport", "quickstart"])), "{found:?}");
+        assert!(!found.contains("link"));
     }
 
     #[test]

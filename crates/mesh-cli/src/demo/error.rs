@@ -5,11 +5,12 @@ use mesh_core::manifest::{MAX_FILE_BYTES, Problems};
 use mesh_core::port::Drift;
 
 use super::ground::{Mistakes, WayError};
+use crate::shell::Failure;
 
 /// Why the demo could not be raised at all, or showed nothing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
-    #[error("can't read {}: {why}{}", path.display(), why.hint())]
+    #[error("can't read {}: {why}", path.display())]
     MeshFile { path: PathBuf, why: Unread },
     #[error("the files have mistakes:\n{0}")]
     Files(#[from] Problems),
@@ -17,7 +18,7 @@ pub(crate) enum DemoError {
     NothingToBreak { flow: &'static str, why: &'static str },
     #[error("nothing was tried: this mesh has no event and no call that could be")]
     NothingTried,
-    #[error("{0}\nhint: or name a server of your own with --credentials")]
+    #[error("{0}")]
     NoServer(String),
     #[error("the broker: {0}")]
     Server(Box<dyn std::error::Error + Send + Sync>),
@@ -52,6 +53,54 @@ pub(crate) enum DemoError {
     Write(#[from] io::Error),
 }
 
+impl From<DemoError> for Failure {
+    fn from(error: DemoError) -> Self {
+        let hint = error.hint();
+        match error {
+            DemoError::Write(error) => Self::unwritten(error),
+            DemoError::Files(problems) => {
+                Self::new(format!("the files have mistakes:\n{problems}"), hint)
+            }
+            error => Self::new(error.to_string(), hint),
+        }
+    }
+}
+
+impl DemoError {
+    /// What to do next.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::MeshFile { why, .. } => why.hint(),
+            Self::Files(_) => "`mesh check` with the mesh file shows each in its place",
+            Self::NothingToBreak { .. } => {
+                "break another flow (`mesh demo --help` lists them), or give the mesh what this one needs"
+            }
+            Self::NothingTried => {
+                "let a module consume what another emits, or call a tool of another"
+            }
+            Self::NoServer(_) => "or name a server of your own with --credentials",
+            Self::Credentials(_) | Self::NoCredential(_) => {
+                "the folder holds a document for the controller, each module on each of its nodes and each person; `mesh demo --help` says how they are named"
+            }
+            Self::Way(_) => "the kind of --transport must be the one of the credential's URL",
+            Self::Connect { .. } => {
+                "see that the server runs at the credential's address, and still takes its user and password"
+            }
+            Self::Drift { .. } => {
+                "run it where nothing else is, or remove what differs, if nobody needs it"
+            }
+            Self::Subject(_) | Self::Name(_) => "shorten the names in the mesh file",
+            Self::Server(_)
+            | Self::Transport(_)
+            | Self::Subscribe(_)
+            | Self::Handle(_)
+            | Self::Provide(_)
+            | Self::Build(_) => "MESH_LOG=debug tells more of what happened",
+            Self::Write(_) => "let somebody read it",
+        }
+    }
+}
+
 /// A line for each difference.
 fn listed(drift: &[Drift]) -> String {
     let line = |Drift { object, field, expected, found, .. }: &Drift| {
@@ -75,10 +124,9 @@ impl Unread {
     /// What to do where it is the mesh file that can't be read.
     fn hint(&self) -> &'static str {
         match self {
-            Self::Io(_) => {
-                "\nhint: name a mesh file with --mesh, or leave it out for the built-in example"
-            }
-            Self::NotUtf8 { .. } | Self::TooLarge => "",
+            Self::Io(_) => "name a mesh file with --mesh, or leave it out for the built-in example",
+            Self::NotUtf8 { .. } => "save it as UTF-8",
+            Self::TooLarge => "name the mesh file itself with --mesh",
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The mesh file and its manifests: a person's own, or the example that is built in.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use mesh_core::manifest::{MAX_FILE_BYTES, Mesh, MeshFile, ModuleManifest, Problems};
 
 use super::DemoError;
 use super::error::Unread;
+use crate::shell::input;
 
 const EXAMPLE: &str = "mesh.toml";
 
@@ -85,18 +85,10 @@ fn on_disk(path: &Path) -> Reading {
 
 /// A file's text, no longer than one that is parsed.
 fn text(path: &Path) -> Result<String, Unread> {
-    let bytes = bytes(path, MAX_FILE_BYTES)?;
+    let bytes = input::upto(path, MAX_FILE_BYTES)?;
     if bytes.len() > MAX_FILE_BYTES {
         return Err(Unread::TooLarge);
     }
     String::from_utf8(bytes)
         .map_err(|error| Unread::NotUtf8 { offset: error.utf8_error().valid_up_to() })
-}
-
-/// What a file holds; of one that is longer than `most` only so much that it shows.
-pub(super) fn bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -1,15 +1,17 @@
 //! `mesh demo`: a whole mesh, its modules in this process, and what it must do computed from its files.
 
+pub(crate) mod command;
 mod error;
 mod federation;
 mod flow;
 mod ground;
 mod journal;
-mod load;
+pub(crate) mod load;
 mod raise;
 mod reader;
 mod select;
 mod story;
+mod teller;
 mod vault;
 
 #[cfg(test)]
@@ -18,9 +20,10 @@ mod tests;
 use std::io::Write;
 use std::path::Path;
 
-pub(crate) use error::DemoError;
-pub(crate) use flow::FlowName;
-pub(crate) use ground::{Kind, Place};
+use error::DemoError;
+use flow::FlowName;
+use ground::{Kind, Place};
+use teller::Teller;
 
 /// Raises the mesh, runs every flow, tells the story; answers whether all came out as computed.
 ///
@@ -30,22 +33,22 @@ pub(crate) async fn run(
     file: Option<&Path>,
     place: &Place,
     broken: Option<FlowName>,
-    out: &mut (impl Write + Send),
+    teller: &mut Teller<'_, impl Write + Send>,
 ) -> Result<bool, DemoError> {
     let mesh = load::mesh(file)?;
     let ground = ground::lay(place, &mesh, broken).await?;
-    story::opening(out, &mesh, &*ground)?;
+    teller.opening(&mesh, &*ground)?;
     let mut raised = raise::raise(mesh, ground, broken).await?;
     let mut results = Vec::new();
     for name in FlowName::ALL {
         tracing::debug!(flow = name.word(), "begins");
         let result = flow::run(name, &mut raised).await;
         tracing::debug!(flow = name.word(), steps = result.steps.len(), "ends");
-        story::flow(out, &result)?;
+        teller.flow(&result)?;
         results.push(result);
     }
     let (closed, left) = raised.close().await;
-    story::summary(out, &results, &closed, left.as_deref())?;
+    teller.summary(&results, &closed, left.as_deref())?;
     if !results.iter().all(flow::FlowResult::is_as_expected) {
         return Ok(false);
     }

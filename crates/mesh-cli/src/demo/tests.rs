@@ -2,7 +2,7 @@ use super::*;
 
 async fn story(place: &Place, broken: Option<FlowName>) -> (bool, String) {
     let mut out = Vec::new();
-    let good = run(None, place, broken, &mut out).await.unwrap();
+    let good = run(None, place, broken, &mut Teller::new(&mut out, false)).await.unwrap();
     (good, String::from_utf8(out).unwrap())
 }
 
@@ -64,7 +64,8 @@ async fn a_broken_flow_is_named_and_no_other() {
 async fn a_file_that_cannot_be_read_is_named_and_read_no_further_than_its_limit() {
     let refused = async |file: &str| {
         let mut out = Vec::new();
-        let run = run(Some(file.as_ref()), &Place::Memory, None, &mut out);
+        let mut teller = Teller::new(&mut out, false);
+        let run = run(Some(file.as_ref()), &Place::Memory, None, &mut teller);
         run.await.unwrap_err().to_string()
     };
     let folder = refused("src").await;

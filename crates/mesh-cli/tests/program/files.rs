@@ -57,7 +57,7 @@ fn a_manifest_that_isnt_there_is_told_with_the_assignment_that_names_it() {
         at("modules/b.toml")
     );
     assert!(told.contains(&place), "{place} in\n{told}");
-    assert!(told.contains(&at("modules/a.toml:2:11: error: version: empty")), "{told}");
+    assert!(told.contains(&at("modules/a.toml:2:11: error: version: it is empty")), "{told}");
     assert!(!told.contains("hint: name a mesh file"), "{told}");
 }
 
@@ -72,7 +72,8 @@ fn a_file_that_is_not_utf_8_is_told_with_the_byte_offset() {
     let file = folder.write("bad.toml", b"nodes = []\n# \xc3\n");
     let run = mesh(&["demo", "--mesh", &file]);
     assert_eq!(run.status.code(), Some(2));
-    let expected = format!("mesh demo: can't read {file}: not UTF-8 at byte offset 13\n");
+    let expected =
+        format!("error: can't read {file}: not UTF-8 at byte offset 13\nhint: save it as UTF-8\n");
     assert_eq!(text(&run.stderr), expected);
 }
 

@@ -112,7 +112,7 @@ async fn every_mistake_in_the_credentials_is_told_at_once_and_exits_2() {
     ] {
         assert!(told.contains(&format!("\n  {line}")), "{line} in\n{told}");
     }
-    assert_eq!(told.lines().count(), 6, "{told}");
+    assert_eq!(told.lines().count(), 7, "with a hint: {told}");
     for user in server.layout().users() {
         assert!(!told.contains(user.password().expose()), "{told}");
     }
@@ -159,7 +159,7 @@ async fn a_credential_that_is_refused_is_named_and_it_exits_2() {
     let run = demo(&folder, &[]);
     assert_eq!(run.status.code(), Some(2), "{}", text(&run.stdout));
     let told = text(&run.stderr);
-    assert!(told.starts_with("mesh demo: as north.mail: connect tls://"), "{told}");
+    assert!(told.starts_with("error: as north.mail: connect tls://"), "{told}");
     assert!(told.contains("pinned is abab"), "{told}");
 }
 
@@ -172,7 +172,10 @@ fn credentials_go_with_a_broker_that_runs_only() {
         let run = mesh(arguments);
         assert_eq!(run.status.code(), Some(2));
         let told = text(&run.stderr);
-        assert!(told.starts_with("error: --credentials ") && told.contains("mesh demo"), "{told}");
+        assert!(
+            told.starts_with("error: --credentials ") && told.contains("--transport nats"),
+            "{told}"
+        );
     }
     assert_eq!(mesh(&["demo", "--transport", "carrier-pigeon"]).status.code(), Some(2));
 }

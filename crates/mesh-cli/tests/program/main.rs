@@ -4,6 +4,10 @@
 
 #[cfg(unix)]
 mod amqp;
+#[cfg(unix)]
+mod captured;
+mod check;
+mod explain;
 mod files;
 #[cfg(unix)]
 mod given;
@@ -11,13 +15,25 @@ mod given;
 mod nats;
 mod output;
 mod readme;
+mod shell;
+mod snapshots;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+/// The program, with nothing in its environment that would change what it prints.
+fn program() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_mesh"));
+    program.stdin(Stdio::null());
+    for name in ["MESH_LOG", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        program.env_remove(name);
+    }
+    program
+}
+
 fn mesh(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_mesh")).args(arguments).stdin(Stdio::null()).output().unwrap()
+    program().args(arguments).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

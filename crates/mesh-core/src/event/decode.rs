@@ -4,9 +4,8 @@ use bytes::Bytes;
 
 use super::headers::{Headers, KNOWN};
 use super::{
-    BAGGAGE, CAUSATION_ID, CONTENT_TYPE, EVENT_ID, Event, EventError, EventId, EventProblem,
-    ExtraHeaders, ExtraProblem, JSON, NODE, SCHEMA, SOURCE, STRUCTURED, TIME, TRACEPARENT,
-    TRACESTATE, TraceContext, value,
+    CAUSATION_ID, CONTENT_TYPE, EVENT_ID, Event, EventError, EventId, EventProblem, ExtraHeaders,
+    ExtraProblem, JSON, NODE, SCHEMA, SOURCE, STRUCTURED, TIME, TraceContext, value,
 };
 use crate::json::{JsonText, Members};
 use crate::message::belongs_to_broker;
@@ -110,12 +109,7 @@ fn event<'a>(
     if let Some(found) = text(schema)? {
         read = read.with_schema(found);
     }
-    let trace = TraceContext {
-        // W3C: with two that differ the trace is lost, not the message.
-        traceparent: headers.one(TRACEPARENT).unwrap_or(None).map(Into::into),
-        tracestate: headers.joined(TRACESTATE),
-        baggage: headers.joined(BAGGAGE),
-    };
+    let trace = TraceContext::of(headers);
     Ok(read.with_trace(trace)?.with_extra(extra(headers)?))
 }
 

@@ -29,6 +29,8 @@ mod error;
 mod extra;
 mod headers;
 mod id;
+mod trace;
+mod trace_parent;
 mod value;
 
 #[cfg(test)]
@@ -45,6 +47,8 @@ pub use headers::{
     TRACEPARENT, TRACESTATE,
 };
 pub use id::{EventId, EventIdError};
+pub use trace::TraceContext;
+pub use trace_parent::{TraceParent, TraceParentError};
 pub use value::{decode_header, encode_header};
 
 /// One event: its facts and its data. The event's name is in the subject, not here.
@@ -59,18 +63,6 @@ pub struct Event {
     trace: TraceContext,
     extra: ExtraHeaders,
     data: JsonText,
-}
-
-/// The W3C trace context that an event carries, as text that this crate doesn't interpret.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TraceContext {
-    /// `traceparent`.
-    pub traceparent: Option<String>,
-    /// `tracestate`; several headers are joined with `,`.
-    pub tracestate: Option<String>,
-    /// `baggage`; several headers are joined with `,`.
-    pub baggage: Option<String>,
 }
 
 impl Event {
@@ -110,7 +102,7 @@ impl Event {
         self
     }
 
-    /// With the W3C trace context.
+    /// With the W3C trace context, which travels as it is.
     ///
     /// # Errors
     /// [`EventProblem::LineBreak`], naming the header.
@@ -201,16 +193,5 @@ impl Event {
             return Ok(());
         }
         Err(Unverifiable { claimed: self.source.clone(), proven: proven.clone() })
-    }
-}
-
-impl TraceContext {
-    fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let all = [
-            (TRACEPARENT, &self.traceparent),
-            (TRACESTATE, &self.tracestate),
-            (BAGGAGE, &self.baggage),
-        ];
-        all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 }

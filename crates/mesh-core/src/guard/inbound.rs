@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::mx::{Envelope, MsgType, Profile};
+use crate::mx::{Envelope, LegacyReply, MsgType, Profile};
 use crate::port::Clock;
 use crate::time::Timestamp;
 
@@ -94,6 +94,22 @@ impl<'a> Inbound<'a> {
             timestamp: envelope.timestamp.map(moment),
             ttl_ms: envelope.ttl_ms,
             encoded_bytes,
+        }
+    }
+}
+
+impl<'a> Inbound<'a> {
+    /// What a legacy reply says, which came as `encoded_bytes` bytes: an answer, of a realm perhaps,
+    /// to nowhere but the mailbox that it came in by.
+    #[must_use]
+    pub fn of_reply(reply: &'a LegacyReply<'_>, encoded_bytes: usize) -> Self {
+        Self {
+            profile: Profile::Legacy.name(),
+            from_realm: reply.from_realm.as_ref().map(AsRef::as_ref),
+            correlation_id: Some(&reply.correlation_id),
+            timestamp: reply.timestamp.map(moment),
+            encoded_bytes,
+            ..Self::new(if reply.ok { MsgType::Result } else { MsgType::Nack })
         }
     }
 }

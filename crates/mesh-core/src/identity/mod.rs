@@ -105,16 +105,38 @@ impl Principal {
             return Some(Self::Controller { name: InstanceName::new(SUBSTRATE).ok()? });
         }
         let (kind, name) = user.split_once('.')?;
-        Some(match kind {
-            "host" => Self::Host { node: NodeName::new(name).ok()? },
-            "builder" => Self::Builder { node: NodeName::new(name).ok()? },
-            "person" => Self::Person { name: PersonName::new(name).ok()? },
-            "controller" => Self::Controller { name: InstanceName::new(name).ok()? },
-            "enrol" => Self::Enrolment { token: TokenId::new(name).ok()? },
-            node => Self::Module {
-                node: NodeName::new(node).ok()?,
+        Self::of_kind(kind, name).unwrap_or_else(|| {
+            Some(Self::Module {
+                node: NodeName::new(kind).ok()?,
                 module: ModuleName::new(name).ok()?,
-            },
+            })
+        })
+    }
+
+    /// Whose [`inbox_tokens`](Self::inbox_tokens) those are. `gateway` is a gateway.
+    #[must_use]
+    pub fn from_inbox_tokens(kind: &str, name: &str) -> Option<Self> {
+        if kind == "gateway" {
+            return Some(Self::Gateway { name: InstanceName::new(name).ok()? });
+        }
+        Self::of_kind(kind, name).unwrap_or_else(|| {
+            Some(Self::Module {
+                node: NodeName::new(name).ok()?,
+                module: ModuleName::new(kind).ok()?,
+            })
+        })
+    }
+
+    /// Those that have a word for their kind both in inboxes and in AMQP's users; nothing, where the
+    /// word is none of theirs.
+    fn of_kind(kind: &str, name: &str) -> Option<Option<Self>> {
+        Some(match kind {
+            "host" => NodeName::new(name).ok().map(|node| Self::Host { node }),
+            "builder" => NodeName::new(name).ok().map(|node| Self::Builder { node }),
+            "person" => PersonName::new(name).ok().map(|name| Self::Person { name }),
+            "controller" => InstanceName::new(name).ok().map(|name| Self::Controller { name }),
+            "enrol" => TokenId::new(name).ok().map(|token| Self::Enrolment { token }),
+            _ => return None,
         })
     }
 
@@ -184,7 +206,12 @@ mod tests {
             (Principal::Enrolment { token }, ("enrol.t0k3n", false)),
             (Principal::Gateway { name: instance() }, ("gateway.c1", false)),
         ] {
-            assert_eq!(tokens(principal), (expected.0.to_owned(), expected.1));
+            assert_eq!(tokens(principal.clone()), (expected.0.to_owned(), expected.1));
+            let (kind, name) = principal.inbox_tokens();
+            assert_eq!(Principal::from_inbox_tokens(kind, name), Some(principal.clone()));
+            if !matches!(principal, Principal::Gateway { .. }) {
+                assert_eq!(Principal::from_amqp_user(&principal.amqp_user()), Some(principal));
+            }
         }
     }
 }

@@ -35,6 +35,7 @@ pub use object::UnknownFields;
 pub(crate) use object::{Fields, Value};
 pub use raw::{JsonKind, RawJson};
 pub(crate) use scan::Scanner;
+pub(crate) use string::token_offset;
 pub use text::JsonText;
 pub(crate) use write::ObjectWriter;
 

@@ -101,6 +101,29 @@ pub(super) fn unescape(token: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// Where in `token`, a checked string token that more may follow, the byte stands that is byte
+/// `decoded` of the text.
+pub(crate) fn token_offset(token: &[u8], decoded: usize) -> usize {
+    let (mut at, mut passed) = (1, 0);
+    while passed < decoded {
+        let (c, after) = match token.get(at) {
+            None | Some(b'"') => break,
+            Some(b'\\') => match escape(token, at) {
+                Ok((c, after)) => (c.len_utf8(), after),
+                Err(_) => break,
+            },
+            Some(_) => (1, at + 1),
+        };
+        passed += c;
+        // Inside a character of several bytes that is escaped as a whole.
+        if passed > decoded {
+            break;
+        }
+        at = after;
+    }
+    at.min(token.len())
+}
+
 /// Appends `text` as a string token.
 pub(super) fn write(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();

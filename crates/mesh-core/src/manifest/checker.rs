@@ -5,6 +5,8 @@ use std::fmt::Display;
 use std::hash::Hash;
 use std::str::FromStr;
 
+use serde::de::DeserializeOwned;
+
 use super::source::Source;
 use super::{PatternError, Problem, ProblemKind, Problems, Severity, ToolRefError};
 use crate::name::NameError;
@@ -12,16 +14,29 @@ use crate::name::NameError;
 pub(super) struct Checker {
     source: Source,
     problems: Vec<Problem>,
+    /// The fields that something else stands for, of which nothing more is told.
+    misshapen: Vec<String>,
 }
 
 impl Checker {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, problems: Vec::new() }
+    /// Reads a file, with the mistakes that are in its shape.
+    ///
+    /// # Errors
+    /// The mistakes, where nothing can be read for them.
+    pub(super) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<(Self, T), Problems> {
+        let (source, read, problems) = Source::read(file, text)?;
+        let misshapen = problems.iter().map(|problem| problem.field.clone()).collect();
+        Ok((Self { source, problems, misshapen }, read))
     }
 
     pub(super) fn error(&mut self, path: &str, kind: impl Into<ProblemKind>) {
-        let problem = self.source.problem(Severity::Error, path, kind.into());
-        self.problems.push(problem);
+        let within = |field: &String| {
+            path.strip_prefix(field.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        if !self.misshapen.iter().any(within) {
+            self.problems.push(self.source.problem(Severity::Error, path, kind.into()));
+        }
     }
 
     /// The value, unless it is a mistake.

@@ -1,5 +1,7 @@
 //! From a mesh's files to what its broker holds and what each account may do.
 
+use std::collections::BTreeSet;
+
 use super::{Access, EventPattern, Mesh, MeshFile, ModuleManifest, Problems, ToolRef};
 use crate::identity::Principal;
 use crate::name::{ModuleName, NodeName, ToolName};
@@ -28,7 +30,10 @@ impl Mesh {
     ) -> Result<Self, Problems> {
         let manifests: Vec<ModuleManifest> = manifests.into_iter().collect();
         let mut file = format!("[[nodes]]\nname = \"{node}\"\n");
-        for ModuleManifest { name, .. } in &manifests {
+        // One that two manifests have is a mistake of the second's.
+        let names: BTreeSet<&ModuleName> =
+            manifests.iter().map(|manifest| &manifest.name).collect();
+        for name in names {
             file.push_str(&format!(
                 "[[assignments]]\nmodule = \"{name}\"\nmanifest = \"{name}.toml\"\nnodes = [\"{node}\"]\n"
             ));

@@ -90,8 +90,7 @@ impl MeshFile {
     /// # Errors
     /// Every [`Problem`](super::Problem) that could be found, in the file's order.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
-        let (source, raw) = Source::read::<RawMesh>(file, text)?;
-        let mut checker = Checker::new(source);
+        let (mut checker, raw) = Checker::read::<RawMesh>(file, text)?;
         let nodes = raw.nodes.iter().enumerate();
         let nodes = nodes
             .filter_map(|(index, node)| checker.parsed(&format!("nodes[{index}].name"), &node.name))

@@ -23,7 +23,8 @@
 //! let problems = Mesh::resolve(&mesh, &[mail]).unwrap_err();
 //! assert_eq!(
 //!     problems[0].to_string(),
-//!     "mail.toml:5:14: error: calls[0]: no module has the tool ledger.balance"
+//!     "mail.toml:5:14: error: calls[0]: no module has the tool ledger.balance \
+//!      (let its module list it under `tools`, or leave it out)"
 //! );
 //! assert_eq!(
 //!     problems[1].to_string(),
@@ -31,9 +32,12 @@
 //! );
 //! ```
 
+mod advice;
 mod checker;
 mod compose;
 mod events;
+mod kind;
+mod mend;
 mod mesh;
 mod mesh_file;
 mod module;
@@ -42,17 +46,20 @@ mod pattern;
 mod place;
 mod problem;
 mod resolve;
+mod sketch;
 mod source;
 mod tool;
 
 #[cfg(test)]
 mod tests;
 
+pub use kind::ProblemKind;
 pub use mesh::{AssignedModule, Mesh};
 pub use mesh_file::{Access, Assignment, MeshFile, Person};
 pub use module::{ModuleManifest, Provision, Requirement};
 pub use pattern::{EventPattern, PatternError};
-pub use problem::{Problem, ProblemKind, Problems, Severity};
+pub use problem::{Problem, Problems, Severity};
+pub use sketch::FileKind;
 pub use tool::{DEFAULT_TIMEOUT, MAX_TIMEOUT, SchemaError, Tool, ToolRef, ToolRefError};
 
 /// The largest manifest or mesh file that is read, in bytes.

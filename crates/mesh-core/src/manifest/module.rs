@@ -107,8 +107,7 @@ impl ModuleManifest {
     /// # Errors
     /// Every [`Problem`](super::Problem) that could be found, in the file's order.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
-        let (source, raw) = Source::read::<RawModule>(file, text)?;
-        let mut checker = Checker::new(source);
+        let (mut checker, raw) = Checker::read::<RawModule>(file, text)?;
         let name: Option<ModuleName> = checker.parsed("name", &raw.name);
         checker.not_empty("version", &raw.version);
         let emits = checker.all_parsed("emits", &raw.emits);
@@ -139,6 +138,23 @@ impl ModuleManifest {
     #[must_use]
     pub fn file(&self) -> &str {
         self.source.file()
+    }
+
+    /// Line and column, in characters, both from 1, of the field at `path`, such as `emits[0]`; of the
+    /// nearest around it, where the file does not have it.
+    ///
+    /// ```
+    /// use mesh_core::manifest::ModuleManifest;
+    ///
+    /// let text = "name = 'mail'\nversion = '1'\nemits = ['sent', 'read']";
+    /// let mail = ModuleManifest::parse("mail.toml", text)?;
+    /// assert_eq!(mail.place("emits[1]"), (3, 18));
+    /// # Ok::<(), mesh_core::manifest::Problems>(())
+    /// ```
+    #[must_use]
+    pub fn place(&self, path: &str) -> (usize, usize) {
+        let place = self.source.place(path);
+        (place.line, place.column)
     }
 
     /// The tool of this name.

@@ -37,9 +37,9 @@ impl Outline {
         entry.map_or("", |entry| &entry.path)
     }
 
-    /// Every path and where its value begins.
-    pub(super) fn into_offsets(self) -> impl Iterator<Item = (String, usize)> {
-        self.0.into_iter().map(|entry| (entry.path, entry.value.start))
+    /// Every path and the bytes of its value.
+    pub(super) fn into_spans(self) -> impl Iterator<Item = (String, Range<usize>)> {
+        self.0.into_iter().map(|entry| (entry.path, entry.value))
     }
 
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
@@ -65,23 +65,5 @@ impl Outline {
             _ => {}
         }
         self.0.push(Entry { path, span: start..span.end, value: span });
-    }
-}
-
-/// Takes out the key that begins at `offset`; whether there was one.
-pub(super) fn remove_key(table: &mut DeTable<'_>, offset: usize) -> bool {
-    let key = table.keys().find(|key| key.span().start == offset).cloned();
-    if let Some(key) = key {
-        return table.remove(&key).is_some();
-    }
-    let mut values = table.iter_mut().map(|(_, value)| value.get_mut());
-    values.any(|value| remove_from(value, offset))
-}
-
-fn remove_from(value: &mut DeValue<'_>, offset: usize) -> bool {
-    match value {
-        DeValue::Table(table) => remove_key(table, offset),
-        DeValue::Array(items) => items.iter_mut().any(|item| remove_from(item.get_mut(), offset)),
-        _ => false,
     }
 }

@@ -12,6 +12,8 @@ pub(super) struct Places<'t> {
 
 const BLOCK: usize = 256;
 
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 impl<'t> Places<'t> {
     pub(super) fn of(text: &'t str) -> Self {
         let text = text.as_bytes();
@@ -30,7 +32,10 @@ impl<'t> Places<'t> {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
         let start = self.lines[line - 1];
-        (line, self.characters_before(offset) - self.characters_before(start) + 1)
+        let before = self.characters_before(offset) - self.characters_before(start);
+        // A byte order mark takes no place.
+        let mark = usize::from(line == 1 && before > 0 && self.text.starts_with(MARK));
+        (line, before - mark + 1)
     }
 
     fn characters_before(&self, offset: usize) -> usize {

@@ -1,56 +1,60 @@
 //! One file: its text read, and where everything in it is.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, Deserializer};
 
-use super::outline::{Outline, remove_key};
+use super::mend::{kind_of, mend};
+use super::outline::Outline;
 use super::place::Places;
 use super::{MAX_FILE_BYTES, Problem, ProblemKind, Problems, Severity};
 
-/// The most unknown keys that are reported: each costs a reading of the file.
-const MAX_UNKNOWN_KEYS: usize = 32;
+/// The most mistakes of shape that are reported: each costs a reading of the file.
+const MAX_MISSHAPEN: usize = 32;
 
 /// A file's name and the place of every field in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
     file: Arc<str>,
-    /// Path → (line, column).
-    places: HashMap<String, (usize, usize)>,
+    places: HashMap<String, Place>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) line: usize,
+    pub(super) column: usize,
+    span: Range<usize>,
 }
 
 impl Source {
-    /// Reads a file's shape. All syntax errors are reported, else all unknown keys and the first
-    /// value of a wrong type.
-    pub(super) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<(Self, T), Problems> {
+    /// Reads a file's shape, and what it says as far as its shape is right. All syntax errors are
+    /// reported, else all mistakes of shape, which come with what was read in spite of them.
+    pub(super) fn read<T: DeserializeOwned>(
+        file: &str,
+        text: &str,
+    ) -> Result<(Self, T, Vec<Problem>), Problems> {
         let file: Arc<str> = file.into();
         let too_large = text.len() > MAX_FILE_BYTES;
         let places = Places::of(if too_large { "" } else { text });
-        let problem = |field: &str, offset, kind| {
-            let (line, column) = places.at(offset);
-            Problem {
-                severity: Severity::Error,
-                file: Arc::clone(&file),
-                field: field.to_owned(),
-                line,
-                column,
-                kind,
-            }
+        let problem = |field: &str, span: Range<usize>, kind| {
+            let (line, column) = places.at(span.start);
+            let (severity, field) = (Severity::Error, field.to_owned());
+            Problem { severity, file: Arc::clone(&file), field, line, column, span, kind }
         };
         if too_large {
-            let too_large = problem("", 0, ProblemKind::TooLarge(text.len()));
+            let too_large = problem("", 0..0, ProblemKind::TooLarge(text.len()));
             return Err(Problems::new(vec![too_large]));
         }
-        let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         let (table, errors) = DeTable::parse_recoverable(text);
         let outline = Outline::of(table.get_ref());
         if !errors.is_empty() {
             // Text that is not TOML has no sure fields, only places.
             let syntax = |error: &toml::de::Error| {
                 let kind = ProblemKind::Syntax(error.message().to_owned());
-                problem("", start(error), kind)
+                problem("", error.span().unwrap_or_default(), kind)
             };
             let mut problems: Vec<Problem> = errors.iter().map(syntax).collect();
             problems.sort_by_key(|problem| (problem.line, problem.column));
@@ -62,63 +66,66 @@ impl Source {
             match T::deserialize(Deserializer::from(left.clone())) {
                 Ok(read) => break read,
                 Err(error) => {
-                    let kind = ProblemKind::Shape(error.message().to_owned());
-                    let offset = start(&error);
-                    problems.push(problem(&field(&outline, &error), offset, kind));
-                    // Without an unknown key the rest can be read on; each round takes one out.
-                    let unknown = error.message().starts_with("unknown field");
-                    let full = problems.len() == MAX_UNKNOWN_KEYS;
-                    if full || !unknown || !remove_key(left.get_mut(), offset) {
+                    let (kind, span) = (kind_of(error.message()), error.span().unwrap_or_default());
+                    let mended = mend(left.get_mut(), &kind, &span);
+                    problems.push(problem(&field(&outline, &kind, &span), span.clone(), kind));
+                    if !mended || problems.len() == MAX_MISSHAPEN {
+                        problems.sort_by_key(|problem| problem.span.start);
+                        let mut rest = problem("", span, ProblemKind::Unfinished);
+                        rest.severity = Severity::Warning;
+                        problems.push(rest);
                         return Err(Problems::new(problems));
                     }
                 }
             }
         };
-        if !problems.is_empty() {
-            return Err(Problems::new(problems));
-        }
-        let offsets = outline.into_offsets();
-        let places = offsets.map(|(path, offset)| (path, places.at(offset))).collect();
-        Ok((Self { file, places }, read))
+        let places = outline.into_spans().map(|(path, span)| {
+            let (line, column) = places.at(span.start);
+            (path, Place { line, column, span })
+        });
+        Ok((Self { file, places: places.collect() }, read, problems))
     }
 
     pub(super) fn file(&self) -> &Arc<str> {
         &self.file
     }
 
-    /// A problem of the field at `path`, or of the nearest of its parents that the file has.
-    pub(super) fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+    /// The place of the field at `path`, or of the nearest of its parents that the file has.
+    pub(super) fn place(&self, path: &str) -> Place {
         let mut there = path;
-        let (line, column) = loop {
+        loop {
             if let Some(place) = self.places.get(there) {
-                break *place;
+                break place.clone();
             }
             match there.rfind(['.', '[']) {
                 Some(end) => there = &there[..end],
-                None => break (1, 1),
+                None => break Place { line: 1, column: 1, span: 0..0 },
             }
-        };
+        }
+    }
+
+    /// A problem of the field at `path`.
+    pub(super) fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+        let Place { line, column, span } = self.place(path);
         Problem {
             severity,
             file: Arc::clone(&self.file),
             field: path.to_owned(),
             line,
             column,
+            span,
             kind,
         }
     }
 }
 
-/// The field that an error is about. One that is missing is named in the message alone, and the
-/// error's place is the table that should have it.
-fn field(outline: &Outline, error: &toml::de::Error) -> String {
-    let span = error.span().unwrap_or_default();
-    let missing = error.message().strip_prefix("missing field `");
-    match missing.and_then(|rest| rest.strip_suffix('`')) {
-        None => outline.path_at(span.start).to_owned(),
-        Some(name) => match outline.path_of(&span) {
-            "" => name.to_owned(),
-            table => format!("{table}.{name}"),
-        },
+/// The field that a mistake of shape is in, or that is missing.
+fn field(outline: &Outline, kind: &ProblemKind, span: &Range<usize>) -> String {
+    let ProblemKind::MissingKey(key) = kind else {
+        return outline.path_at(span.start).to_owned();
+    };
+    match outline.path_of(span) {
+        "" => key.to_owned(),
+        table => format!("{table}.{key}"),
     }
 }

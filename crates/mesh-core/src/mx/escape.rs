@@ -42,6 +42,19 @@ pub enum EscapeError {
     },
 }
 
+impl EscapeError {
+    /// Byte offset in the text of what is wrong.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::BadEscape { offset }
+            | Self::NotUtf8 { offset }
+            | Self::NotCanonical { offset } => *offset,
+        }
+    }
+}
+
 /// Escapes `text`; borrowed where there is nothing to escape.
 #[must_use]
 pub fn encode(text: &str) -> Cow<'_, str> {

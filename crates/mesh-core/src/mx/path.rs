@@ -48,6 +48,17 @@ pub enum PathError {
     },
 }
 
+impl PathError {
+    /// Byte offset in the path of what is wrong.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        match self {
+            Self::Text(problem) => problem.offset(),
+            Self::Plane { offset } => *offset,
+        }
+    }
+}
+
 /// `mx/1/` + a realm of one letter + `/` come before it.
 const MAX_BYTES: usize = MAX_SUBJECT_BYTES - "mx/1/r/".len();
 

@@ -89,6 +89,28 @@ pub enum TopicError {
     },
 }
 
+impl TopicError {
+    /// Byte offset in `text`, which was refused with this error, of what is wrong.
+    #[must_use]
+    pub fn offset_in(&self, text: &str) -> usize {
+        let realm = [LEGACY, MAILBOX, ROUTE, INTERNAL].iter().find(|p| text.starts_with(**p));
+        let realm = realm.map_or(0, |prefix| prefix.len());
+        let rest = text.get(realm..).unwrap_or_default();
+        let path = rest.find('/').map_or(text.len(), |slash| realm + slash + 1);
+        match self {
+            // A prefix that stands, and nothing behind the realm.
+            Self::Unknown if realm > 0 => text.len(),
+            Self::Unknown => 0,
+            Self::Realm(error) => realm + error.problem.offset(),
+            Self::Escape(error) => realm + error.offset(),
+            Self::Path(error) => path + error.offset(),
+            Self::Shard => path,
+            Self::ReplyId => path + REPLY.len(),
+            Self::TooLong { .. } => MAX_SUBJECT_BYTES,
+        }
+    }
+}
+
 const LEGACY: &str = "public.ingress.";
 const MAILBOX: &str = "mx/in/1/";
 const ROUTE: &str = "mx/route/1/";

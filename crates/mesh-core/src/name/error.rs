@@ -41,6 +41,19 @@ pub enum NameProblem {
     Reserved,
 }
 
+impl NameProblem {
+    /// Byte offset in the text of what is wrong: of a text that is too long, the first byte too many.
+    /// A bound on something that the text is made into does not say which that is.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        match self {
+            Self::Empty { offset } | Self::Character { offset, .. } => *offset,
+            Self::TooLong { max, .. } => *max,
+            Self::Reserved => 0,
+        }
+    }
+}
+
 impl fmt::Display for NameProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

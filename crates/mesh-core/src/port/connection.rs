@@ -16,6 +16,7 @@ pub struct Connection {
     requests: Option<Arc<dyn Requests>>,
     administration: Option<Arc<dyn Administration>>,
     broker: Option<Arc<str>>,
+    system: &'static str,
 }
 
 impl Connection {
@@ -30,6 +31,7 @@ impl Connection {
             requests: None,
             administration: None,
             broker: None,
+            system: "mesh",
         }
     }
 
@@ -61,6 +63,13 @@ impl Connection {
         self
     }
 
+    /// The same with the name of the messaging system.
+    #[must_use]
+    pub fn with_system(mut self, system: &'static str) -> Self {
+        self.system = system;
+        self
+    }
+
     /// Who this connection is, from its credential.
     #[must_use]
     pub fn principal(&self) -> &Principal {
@@ -72,6 +81,13 @@ impl Connection {
     #[must_use]
     pub fn broker(&self) -> Option<&str> {
         self.broker.as_deref()
+    }
+
+    /// The messaging system, as OpenTelemetry's `messaging.system`: `nats`, `rabbitmq`, `mesh_memory` for a
+    /// broker in the process, and `mesh` where a transport does not say.
+    #[must_use]
+    pub fn system(&self) -> &'static str {
+        self.system
     }
 
     /// The clock that the transport goes by.

@@ -51,6 +51,25 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// For programs: the kind's name, as OpenTelemetry's `error.type` has it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Denied => "denied",
+            Self::NoResponders => "no_responders",
+            Self::TimedOut => "timed_out",
+            Self::TooLarge => "too_large",
+            Self::Closed => "closed",
+            Self::Disconnected => "disconnected",
+            Self::Unsupported => "unsupported",
+            Self::Invalid => "invalid",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Full => "full",
+            Self::Broker => "broker",
+        }
+    }
+
     /// Whether the same call may work a little later.
     const fn may_pass(self) -> bool {
         matches!(self, Self::TimedOut | Self::NoResponders | Self::Disconnected | Self::Full)

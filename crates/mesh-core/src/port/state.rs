@@ -1,6 +1,6 @@
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use sync_wrapper::SyncWrapper;
@@ -32,17 +32,18 @@ impl ConnectionState {
 /// The states of a connection, from the current one on. A reader that is late sees the latest.
 pub struct ConnectionStates {
     stream: SyncWrapper<Pin<Box<dyn Stream<Item = ConnectionState> + Send>>>,
+    closed: bool,
 }
 
 impl ConnectionStates {
-    /// For adapters: the current state, then each change.
+    /// For adapters: the current state, then each change. It ends after `Closed` by itself.
     pub fn new(stream: impl Stream<Item = ConnectionState> + Send + 'static) -> Self {
-        Self { stream: SyncWrapper::new(Box::pin(stream)) }
+        Self { stream: SyncWrapper::new(Box::pin(stream)), closed: false }
     }
 
     /// The current state the first time, then the next change; `None` after `Closed`.
     pub async fn next(&mut self) -> Option<ConnectionState> {
-        std::future::poll_fn(|context| self.stream.get_mut().as_mut().poll_next(context)).await
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 }
 
@@ -50,7 +51,12 @@ impl Stream for ConnectionStates {
     type Item = ConnectionState;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.stream.get_mut().as_mut().poll_next(context)
+        if self.closed {
+            return Poll::Ready(None);
+        }
+        let state = ready!(self.stream.get_mut().as_mut().poll_next(context));
+        self.closed = matches!(state, None | Some(ConnectionState::Closed));
+        Poll::Ready(state)
     }
 }
 

@@ -1,4 +1,8 @@
 use std::error::Error as _;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use futures_core::Stream;
 
 use super::*;
 use crate::dead_letter::DeadReason;
@@ -42,4 +46,30 @@ fn a_reason_tells_its_kind() {
 #[test]
 fn the_ports_are_object_safe() {
     fn _takes(_: &dyn Transport, _: &dyn Streams, _: &dyn Requests, _: &dyn Administration) {}
+}
+
+/// An adapter that goes on telling after the last state, and then for ever waits.
+struct Talkative(Vec<ConnectionState>);
+
+impl Stream for Talkative {
+    type Item = ConnectionState;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.pop().map_or(Poll::Pending, |state| Poll::Ready(Some(state)))
+    }
+}
+
+#[test]
+fn states_end_after_closed_whatever_the_adapter_tells() {
+    use ConnectionState::{Closed, Connected, Connecting};
+    let mut states = ConnectionStates::new(Talkative(vec![Connecting, Closed, Connected]));
+    let mut next = || {
+        let mut context = Context::from_waker(Waker::noop());
+        pin!(states.next()).poll(&mut context)
+    };
+    assert!(matches!(next(), Poll::Ready(Some(Connected))));
+    assert!(matches!(next(), Poll::Ready(Some(Closed))));
+    for _ in 0..2 {
+        assert!(matches!(next(), Poll::Ready(None)));
+    }
 }

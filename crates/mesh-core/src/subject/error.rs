@@ -44,6 +44,20 @@ pub enum SubjectProblem {
     },
 }
 
+impl SubjectProblem {
+    /// Byte offset in the text of what is wrong: of a text that is too long, the first byte too many.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        match self {
+            Self::EmptyToken { offset }
+            | Self::Character { offset, .. }
+            | Self::Wildcard { offset }
+            | Self::TailNotLast { offset } => *offset,
+            Self::TooLong { .. } => super::MAX_SUBJECT_BYTES,
+        }
+    }
+}
+
 impl fmt::Display for SubjectProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::mesh_subject::{Shape, shape};
+use super::shape::{Shape, shape};
 use super::{ConsumerRef, StreamName};
 use crate::identity::Principal;
 use crate::identity::Responder;
@@ -26,6 +26,12 @@ pub enum AddressError {
     /// Not `$JS.ACK.…` in either form.
     #[error("not an acknowledgement address")]
     NotAnAck,
+    /// Not below an inbox of the mesh, or nothing that it is used for.
+    #[error("not an address in an inbox of the mesh")]
+    NotAnInbox,
+    /// Not the subject of a notice about a consumer of the mesh.
+    #[error("not a notice about a consumer of the mesh")]
+    NotANotice,
     /// Not `mesh.deliver.<stream>.<consumer>`.
     #[error("not a delivery subject")]
     NotADelivery,

@@ -1,10 +1,9 @@
 use std::fmt;
 
+use super::shape::{BadName, name};
 use super::{MeshSubject, MeshSubjectError};
 use crate::identity::Principal;
-use crate::name::{
-    CommandName, ConsumerName, EventName, ModuleName, NameError, NodeName, ToolName,
-};
+use crate::name::{CommandName, ConsumerName, EventName, ModuleName, NodeName, ToolName};
 use crate::subject::Subject;
 
 /// The exchanges of the wire that is being left (protocol §7). The substrate owns them.
@@ -125,16 +124,20 @@ impl MeshSubject {
         match read(exchange, key.as_str(), sender) {
             Ok(Some(parsed)) => Ok(parsed),
             Ok(None) => Err(MeshSubjectError::Unknown { subject: key.clone() }),
-            Err(error) => Err(MeshSubjectError::Name { subject: key.clone(), error }),
+            Err(bad) => Err(MeshSubjectError::Name {
+                subject: key.clone(),
+                at: bad.place_in(key.as_str()),
+                error: bad.error,
+            }),
         }
     }
 }
 
-fn read(
+fn read<'k>(
     exchange: AmqpExchange,
-    key: &str,
+    key: &'k str,
     sender: Option<&Principal>,
-) -> Result<Option<MeshSubject>, NameError> {
+) -> Result<Option<MeshSubject>, BadName<'k>> {
     let (head, rest) = key.split_once('.').unwrap_or((key, ""));
     let two = || rest.split_once('.');
     Ok(Some(match (exchange, head) {
@@ -145,8 +148,8 @@ fn read(
             Some(Principal::Enrolment { .. }) => MeshSubject::Enrol,
             _ => return Ok(None),
         },
-        (AmqpExchange::Default, "node") => MeshSubject::Declare { node: NodeName::new(rest)? },
-        (AmqpExchange::Alive, _) => MeshSubject::Alive { node: NodeName::new(key)? },
+        (AmqpExchange::Default, "node") => MeshSubject::Declare { node: name::<NodeName>(rest)? },
+        (AmqpExchange::Alive, _) => MeshSubject::Alive { node: name::<NodeName>(key)? },
         (AmqpExchange::EventsDead, _) => MeshSubject::DeadLetter,
         (AmqpExchange::Events, "replay") => {
             let Some((consumer, rest)) = two() else {
@@ -156,25 +159,29 @@ fn read(
                 return Ok(None);
             };
             MeshSubject::Replay {
-                consumer: ConsumerName::new(consumer)?,
-                module: ModuleName::new(module)?,
-                event: EventName::new(event)?,
+                consumer: name::<ConsumerName>(consumer)?,
+                module: name::<ModuleName>(module)?,
+                event: name::<EventName>(event)?,
             }
         }
-        (AmqpExchange::Events, module) => {
-            MeshSubject::Event { module: ModuleName::new(module)?, event: EventName::new(rest)? }
-        }
+        (AmqpExchange::Events, module) => MeshSubject::Event {
+            module: name::<ModuleName>(module)?,
+            event: name::<EventName>(rest)?,
+        },
         (AmqpExchange::Rpc, "serve") => {
             let Some((module, tool)) = two() else {
                 return Ok(None);
             };
-            MeshSubject::Tool { module: ModuleName::new(module)?, tool: ToolName::new(tool)? }
+            MeshSubject::Tool { module: name::<ModuleName>(module)?, tool: name::<ToolName>(tool)? }
         }
         (AmqpExchange::Rpc, "ask") => {
             let Some((node, command)) = two() else {
                 return Ok(None);
             };
-            MeshSubject::Ask { node: NodeName::new(node)?, command: CommandName::new(command)? }
+            MeshSubject::Ask {
+                node: name::<NodeName>(node)?,
+                command: name::<CommandName>(command)?,
+            }
         }
         _ => return Ok(None),
     }))

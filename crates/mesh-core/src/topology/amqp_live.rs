@@ -41,6 +41,8 @@ const BY_NAME: [&str; 5] = [
     "mesh.build.request",
 ];
 
+/// Before the user and the filter in the name of a live subscription's queue.
+const LIVE: &str = "live.";
 /// Any key: whatever reaches the dead letters is one, under its own key.
 const ANY: &str = "*.#";
 
@@ -103,7 +105,17 @@ impl AmqpQueue {
     #[must_use]
     pub fn of_subscription(user: &str, filter: &Filter) -> Self {
         let bindings = AmqpExchange::bindings(filter);
-        Self { name: format!("live.{user}.{filter}"), kind: AmqpQueueKind::Calls, bindings }
+        Self { name: format!("{LIVE}{user}.{filter}"), kind: AmqpQueueKind::Calls, bindings }
+    }
+
+    /// Whose queue of a live subscription it is, by its name, and what that listens to. Users have two
+    /// tokens ([`Principal::amqp_user`]).
+    #[must_use]
+    pub fn subscription_of(queue: &str) -> Option<(Principal, Filter)> {
+        let mut tokens = queue.strip_prefix(LIVE)?.splitn(3, '.');
+        let user = format!("{}.{}", tokens.next()?, tokens.next()?);
+        let filter = Filter::new(tokens.next()?).ok()?;
+        Some((Principal::from_amqp_user(&user)?, filter))
     }
 }
 
@@ -194,6 +206,13 @@ mod tests {
         let queue = AmqpQueue::of_subscription("gateway.a", &filter);
         assert_eq!(queue.name, "live.gateway.a.public.ingress.b");
         assert_eq!(queue.bindings, AmqpExchange::bindings(&filter));
+        let user = "n1.mail";
+        let owner = Principal::from_amqp_user(user).unwrap();
+        let queue = AmqpQueue::of_subscription(user, &filter);
+        assert_eq!(AmqpQueue::subscription_of(&queue.name), Some((owner, filter)));
+        for other in ["live.n1.mail", "live.n1", "n1.mail.events", "live.n1.mail..x"] {
+            assert_eq!(AmqpQueue::subscription_of(other), None, "{other}");
+        }
     }
 
     #[test]

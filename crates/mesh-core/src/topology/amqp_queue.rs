@@ -64,6 +64,9 @@ impl ConsumerSpec {
     }
 }
 
+/// Before the user in the name of the queue of a caller's answers.
+const ANSWERS: &str = "reply.";
+
 /// Behind the names of node and module in the name of a module's queue.
 const EVENTS: &str = ".events";
 
@@ -121,7 +124,20 @@ impl AmqpQueue {
     /// # Errors
     /// [`Untranslatable`] never in practice: names hold no wildcard.
     pub fn of_answers(caller: &Principal) -> Result<Self, Untranslatable> {
-        Self::called(format!("reply.{}", caller.amqp_user()))
+        Self::called(format!("{ANSWERS}{}", caller.amqp_user()))
+    }
+
+    /// Whose answers the queue of that name takes; the key by which they are sent is the same.
+    ///
+    /// ```
+    /// use mesh_core::topology::AmqpQueue;
+    ///
+    /// let caller = AmqpQueue::caller_of_answers("reply.n1.mail");
+    /// assert_eq!(caller.map(|caller| caller.to_string()).as_deref(), Some("module mail on n1"));
+    /// ```
+    #[must_use]
+    pub fn caller_of_answers(queue: &str) -> Option<Principal> {
+        Principal::from_amqp_user(queue.strip_prefix(ANSWERS)?)
     }
 
     fn called(name: String) -> Result<Self, Untranslatable> {

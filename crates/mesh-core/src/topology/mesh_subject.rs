@@ -1,9 +1,9 @@
+use super::StreamName;
+use super::shape::shape;
 use crate::name::{
     CommandName, ConsumerName, EventName, ModuleName, NameError, NodeName, ToolName,
 };
 use crate::subject::{Subject, SubjectError};
-
-use super::StreamName;
 
 /// A subject of the mesh by what it means (protocol §2). Text and value go both ways.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,12 +79,41 @@ pub enum MeshSubjectError {
     Name {
         /// The subject.
         subject: Subject,
+        /// Byte offset in the subject where the name begins.
+        at: usize,
         /// What is wrong with the name.
         error: NameError,
     },
 }
 
+impl MeshSubjectError {
+    /// Byte offset in the subject of what is wrong, where it has a shape of the mesh.
+    #[must_use]
+    pub fn offset(&self) -> Option<usize> {
+        match self {
+            Self::Unknown { .. } => None,
+            Self::Name { at, error, .. } => Some(at + error.problem.offset()),
+        }
+    }
+}
+
 impl MeshSubject {
+    /// The shapes, for people: a name in `<…>` stands for any of its kind, `<event>` for one or more
+    /// tokens, every other for one.
+    pub const SHAPES: [&'static str; 11] = [
+        "mesh.control.<node>.report",
+        "mesh.control.enrol",
+        "mesh.control.built",
+        "mesh.control.<node>.alive",
+        "mesh.node.<node>.declare",
+        "mesh.build.request",
+        "mesh.events.<module>.<event>",
+        "mesh.events.dead",
+        "mesh.replay.<consumer>.<module>.<event>",
+        "mesh.tools.<module>.<tool>",
+        "mesh.ask.<node>.<command>",
+    ];
+
     /// What `subject` means.
     ///
     /// # Errors
@@ -93,7 +122,11 @@ impl MeshSubject {
         let Some(shape) = shape(subject.as_str()) else {
             return Err(MeshSubjectError::Unknown { subject: subject.clone() });
         };
-        shape.named().map_err(|error| MeshSubjectError::Name { subject: subject.clone(), error })
+        shape.named().map_err(|bad| MeshSubjectError::Name {
+            subject: subject.clone(),
+            at: bad.place_in(subject.as_str()),
+            error: bad.error,
+        })
     }
 
     /// The stream that takes a subject of this shape, if one does, whatever the names in it.
@@ -140,89 +173,5 @@ impl MeshSubject {
             Self::Tool { module, tool } => format!("mesh.tools.{module}.{tool}"),
             Self::Ask { node, command } => format!("mesh.ask.{node}.{command}"),
         }
-    }
-}
-
-/// What a text is by its shape; the names in it are not checked.
-pub(super) enum Shape<'a> {
-    Report(&'a str),
-    Enrol,
-    Built,
-    Alive(&'a str),
-    Declare(&'a str),
-    BuildRequest,
-    Event(&'a str, &'a str),
-    DeadLetter,
-    Replay(&'a str, &'a str, &'a str),
-    Tool(&'a str, &'a str),
-    Ask(&'a str, &'a str),
-}
-
-pub(super) fn shape(text: &str) -> Option<Shape<'_>> {
-    let (branch, rest) = text.strip_prefix("mesh.")?.split_once('.')?;
-    let pair = || rest.split_once('.');
-    Some(match (branch, rest) {
-        ("control", "enrol") => Shape::Enrol,
-        ("control", "built") => Shape::Built,
-        ("control", _) => match pair()? {
-            (node, "report") => Shape::Report(node),
-            (node, "alive") => Shape::Alive(node),
-            _ => return None,
-        },
-        ("node", _) => match pair()? {
-            (node, "declare") => Shape::Declare(node),
-            _ => return None,
-        },
-        ("build", "request") => Shape::BuildRequest,
-        ("events", "dead") => Shape::DeadLetter,
-        ("events", _) => pair().map(|(module, event)| Shape::Event(module, event))?,
-        ("replay", _) => {
-            let (consumer, rest) = pair()?;
-            let (module, event) = rest.split_once('.')?;
-            Shape::Replay(consumer, module, event)
-        }
-        ("tools", _) => pair().map(|(module, tool)| Shape::Tool(module, tool))?,
-        ("ask", _) => pair().map(|(node, command)| Shape::Ask(node, command))?,
-        _ => return None,
-    })
-}
-
-impl Shape<'_> {
-    fn stream(&self) -> Option<StreamName> {
-        match self {
-            Self::Report(_) | Self::Enrol | Self::Built => Some(StreamName::Control),
-            Self::Declare(_) => Some(StreamName::Nodes),
-            Self::BuildRequest => Some(StreamName::Builds),
-            Self::Event(..) | Self::Replay(..) => Some(StreamName::Events),
-            Self::DeadLetter => Some(StreamName::EventsDead),
-            Self::Alive(_) | Self::Tool(..) | Self::Ask(..) => None,
-        }
-    }
-
-    fn named(&self) -> Result<MeshSubject, NameError> {
-        Ok(match *self {
-            Self::Report(node) => MeshSubject::Report { node: NodeName::new(node)? },
-            Self::Enrol => MeshSubject::Enrol,
-            Self::Built => MeshSubject::Built,
-            Self::Alive(node) => MeshSubject::Alive { node: NodeName::new(node)? },
-            Self::Declare(node) => MeshSubject::Declare { node: NodeName::new(node)? },
-            Self::BuildRequest => MeshSubject::BuildRequest,
-            Self::Event(module, event) => MeshSubject::Event {
-                module: ModuleName::new(module)?,
-                event: EventName::new(event)?,
-            },
-            Self::DeadLetter => MeshSubject::DeadLetter,
-            Self::Replay(consumer, module, event) => MeshSubject::Replay {
-                consumer: ConsumerName::new(consumer)?,
-                module: ModuleName::new(module)?,
-                event: EventName::new(event)?,
-            },
-            Self::Tool(module, tool) => {
-                MeshSubject::Tool { module: ModuleName::new(module)?, tool: ToolName::new(tool)? }
-            }
-            Self::Ask(node, command) => {
-                MeshSubject::Ask { node: NodeName::new(node)?, command: CommandName::new(command)? }
-            }
-        })
     }
 }

@@ -18,12 +18,15 @@
 
 mod ack;
 mod address;
+mod advisory;
 mod amqp;
 mod amqp_live;
 mod amqp_queue;
 mod consumer;
+mod inbox_address;
 mod mesh;
 mod mesh_subject;
+mod shape;
 mod stream;
 mod stream_name;
 
@@ -32,9 +35,11 @@ mod tests;
 
 pub use ack::{AckAddress, AckNumbers, AckPrefix};
 pub use address::{AddressError, DeliverySubject, Inbox, ReplyAddress, api_filter};
+pub use advisory::{Advisory, AdvisoryKind};
 pub use amqp::{AmqpExchange, AmqpRoute};
 pub use amqp_queue::{AmqpQueue, AmqpQueueKind};
 pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
+pub use inbox_address::{InboxAddress, InboxPurpose};
 pub use mesh::Topology;
 pub use mesh_subject::{MeshSubject, MeshSubjectError};
 pub use stream::{Retention, StreamSpec};

@@ -40,6 +40,52 @@ fn every_subject_goes_both_ways_and_names_its_stream() {
 }
 
 #[test]
+fn each_subject_has_one_of_the_shapes_that_people_are_shown() {
+    let as_filter = |shape: &str| {
+        let tokens = shape.split('.').map(|token| match token {
+            "<event>" => ">",
+            token if token.starts_with('<') => "*",
+            token => token,
+        });
+        Filter::new(tokens.collect::<Vec<_>>().join(".")).unwrap()
+    };
+    let shapes = MeshSubject::SHAPES.map(as_filter);
+    let mut met = Vec::new();
+    for (text, _) in SUBJECTS {
+        let subject = subject(text);
+        // `mesh.events.dead` alone has the shape of none of the others, too.
+        let first = shapes.iter().position(|shape| shape.matches(&subject)).unwrap();
+        met.push(first);
+    }
+    met.sort_unstable();
+    assert_eq!(met, (0..shapes.len()).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_bad_name_is_told_where_it_stands_in_the_subject() {
+    for (text, offset) in [
+        ("mesh.events.Mail.sent", 12),
+        ("mesh.events.mail.sent.", 22),
+        ("mesh.control.a_b.report", 14),
+        ("mesh.control.report.report", 13),
+        ("mesh.replay.n1_mail.vault.opened._x", 33),
+        ("mesh.replay.n1_M.vault.opened", 15),
+        ("mesh.tools.mail.a.b", 17),
+        ("mesh.ask.n1.a*", 13),
+    ] {
+        let Ok(subject) = Subject::new(text) else { continue };
+        match MeshSubject::parse(&subject) {
+            Err(error) => assert_eq!(error.offset(), Some(offset), "{text}: {error}"),
+            Ok(parsed) => assert_eq!(text, "mesh.control.report.report", "{parsed:?}"),
+        }
+    }
+    let key = subject("replay.n1_mail.vault.opened._x");
+    let error = MeshSubject::from_amqp(AmqpExchange::Events, &key, None).unwrap_err();
+    assert_eq!(error.offset(), Some(28));
+    assert_eq!(MeshSubject::parse(&subject("a.b")).unwrap_err().offset(), None);
+}
+
+#[test]
 fn the_streams_take_exactly_the_subjects_that_name_them() {
     let topology = Topology::new();
     for (text, expected) in SUBJECTS {

@@ -2,15 +2,13 @@
 
 use futures_util::FutureExt as _;
 use mesh_core::port::{ErrorKind, Operation};
+use mesh_core::store::{Handled, HandledKey, HandledStore, StoreError};
 use mesh_core::tool::ToolFailure;
 
 use super::fake::Fake;
 use super::*;
 use crate::limit::{MARGIN, PATIENCE};
-use crate::{
-    Handled, HandledKey, HandledStore, HandlerError, PublishError, RequestError, RetryPolicy,
-    SubscribeError, ToolRequest,
-};
+use crate::{HandlerError, PublishError, RequestError, RetryPolicy, SubscribeError, ToolRequest};
 
 struct Deaf {
     bed: Bed,
@@ -209,11 +207,15 @@ struct Silent;
 
 #[async_trait::async_trait]
 impl HandledStore for Silent {
-    async fn look_up(&self, _key: &HandledKey) -> Result<Handled, String> {
+    async fn begin(&self, _key: &HandledKey) -> Result<Handled, StoreError> {
         std::future::pending().await
     }
 
-    async fn record(&self, _key: HandledKey) -> Result<(), String> {
+    async fn record(&self, _key: HandledKey) -> Result<(), StoreError> {
+        std::future::pending().await
+    }
+
+    async fn forget(&self, _key: &HandledKey) -> Result<(), StoreError> {
         std::future::pending().await
     }
 

@@ -50,7 +50,7 @@ impl Fake {
         self
     }
 
-    /// What was done: `progress`, `ack`, `nak`, and each `consume`.
+    /// What was done: `progress`, `ack`, `nak`, each `consume`, and `left` when its reader is gone.
     pub(super) fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -125,13 +125,22 @@ impl Streams for Fake {
         self.notes.write("consume");
         self.begin(Operation::Consume).await;
         let deliveries = self.inner.streams()?.consume(consumer, options).await?;
-        let fake = self.clone();
+        let (fake, reader) = (self.clone(), Reader(self.notes.clone()));
         Ok(Incoming::new(deliveries.map(move |arrival| {
-            let inner = arrival?;
+            let (inner, _) = (arrival?, &reader);
             assert!(!fake.panics, "as told");
             let (message, info) = (inner.message().clone(), *inner.info());
             Ok(Delivery::new(message, info, Box::new(Held { inner, fake: fake.clone() })))
         })))
+    }
+}
+
+/// Notes that its reader has left.
+struct Reader(Notes);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.write("left");
     }
 }
 

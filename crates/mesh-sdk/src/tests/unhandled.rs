@@ -6,6 +6,7 @@ use mesh_core::dead_letter::DeadReason;
 use mesh_core::port::Capability;
 
 use super::fake::Fake;
+use super::log::Log;
 use super::*;
 
 /// `audit` consumes all of `mail`, and handles `mail.sent` alone.
@@ -188,47 +189,15 @@ async fn what_waits_for_its_handlers_turn_goes_back_at_once_when_its_broker_clos
     assert_eq!(closing.await.unwrap().released, 3);
 }
 
-/// Notes the lines of the log that warn.
-struct Lines(Notes);
-
-impl tracing::Subscriber for Lines {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        *metadata.level() <= tracing::Level::WARN
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = String::new();
-        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
-            if field.name() == "message" {
-                line = format!("{value:?}");
-            }
-        });
-        self.0.write(line);
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
 #[tokio::test]
 async fn the_log_says_once_of_each_event_that_nobody_handles_it() {
-    let lines = Notes::default();
-    let _log = tracing::subscriber::set_default(Lines(lines.clone()));
+    Log::begin();
     let half = Half::on(as_it_is, 16).await;
     half.publish("lost", 20).await;
     half.owed().await;
-    assert!(lines.read().is_empty(), "a handler may still come");
+    assert!(Log::read().warnings.is_empty(), "a handler may still come");
     half.bed.clock.advance(100 * SECOND).await;
-    let said = lines.read();
+    let said = Log::read().warnings;
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with("events of mail.lost have no handler"), "{said:?}");
 }

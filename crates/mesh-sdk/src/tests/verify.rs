@@ -96,7 +96,9 @@ async fn a_replayed_dead_letter_is_handled_as_the_event_it_was() {
 
 #[tokio::test]
 async fn a_memory_of_what_was_handled_is_bounded_and_forgets() {
-    use crate::{Handled, HandledKey, HandledStore as _, MemoryHandled};
+    use mesh_core::store::{Handled, HandledKey, HandledStore as _};
+
+    use crate::MemoryHandled;
 
     let clock = ManualClock::new();
     let store = MemoryHandled::with_bounds(Arc::new(clock.clone()), 2, SECOND);
@@ -110,13 +112,13 @@ async fn a_memory_of_what_was_handled_is_bounded_and_forgets() {
         store.record(key(id)).await.unwrap();
     }
     assert_eq!(store.len(), 2);
-    assert_eq!(store.look_up(&key("1")).await, Ok(Handled::No));
-    assert_eq!(store.look_up(&key("3")).await, Ok(Handled::Yes));
+    assert_eq!(store.begin(&key("1")).await.unwrap(), Handled::No);
+    assert_eq!(store.begin(&key("3")).await.unwrap(), Handled::Yes);
     clock.advance(SECOND / 2).await;
     store.record(key("3")).await.unwrap();
     clock.advance(SECOND / 2).await;
-    assert_eq!(store.look_up(&key("2")).await, Ok(Handled::No));
-    assert_eq!(store.look_up(&key("3")).await, Ok(Handled::Yes), "recorded again meanwhile");
+    assert_eq!(store.begin(&key("2")).await.unwrap(), Handled::No);
+    assert_eq!(store.begin(&key("3")).await.unwrap(), Handled::Yes, "recorded again meanwhile");
     clock.advance(SECOND).await;
     assert!(store.is_empty());
 }

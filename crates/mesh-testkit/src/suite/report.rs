@@ -34,7 +34,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How each case came out, in the order of the contract. `Display` is a table.
+/// How each case came out, in the order of the contract. `Display` is a table with the
+/// [`summary`](Self::summary) below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub(crate) rows: Vec<(&'static str, Outcome)>,
@@ -61,6 +62,25 @@ impl Report {
         rows.filter(move |(_, outcome)| failed(outcome)).map(|(name, _)| *name)
     }
 
+    /// How many came out which way, in one line: `26 passed, 6 refused as undeclared, 96 skipped, 0 failed`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut counts = [0; 4];
+        for (_, outcome) in &self.rows {
+            let kind = match outcome {
+                Outcome::Passed => 0,
+                Outcome::Refused(_) => 1,
+                Outcome::Skipped(_) | Outcome::Untried(_) => 2,
+                Outcome::Failed(_) => 3,
+            };
+            counts[kind] += 1;
+        }
+        let [passed, refused, skipped, failed] = counts;
+        format!(
+            "{passed} passed, {refused} refused as undeclared, {skipped} skipped, {failed} failed"
+        )
+    }
+
     /// For a test: passes if no case failed.
     ///
     /// # Panics
@@ -78,21 +98,9 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.rows.iter().map(|(name, _)| name.len()).max();
         let width = width.unwrap_or_default();
-        let mut counts = [0; 4];
         for (name, outcome) in &self.rows {
             writeln!(f, "{name:width$}  {outcome}")?;
-            let kind = match outcome {
-                Outcome::Passed => 0,
-                Outcome::Refused(_) => 1,
-                Outcome::Skipped(_) | Outcome::Untried(_) => 2,
-                Outcome::Failed(_) => 3,
-            };
-            counts[kind] += 1;
         }
-        let [passed, refused, skipped, failed] = counts;
-        write!(
-            f,
-            "{passed} passed, {refused} refused as undeclared, {skipped} skipped, {failed} failed"
-        )
+        f.write_str(&self.summary())
     }
 }

@@ -29,7 +29,8 @@ impl Port {
         let clock = Arc::clone(&link.broker.clock);
         let administers = matches!(principal, Principal::Controller { .. });
         let port = Arc::new(Self { link });
-        let mut connection = Connection::new(principal, clock, port.clone());
+        let mut connection =
+            Connection::new(principal, clock, port.clone()).with_system("mesh_memory");
         if capabilities.has(Capability::Requests) {
             connection = connection.with_requests(port.clone());
         }

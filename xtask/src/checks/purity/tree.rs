@@ -26,8 +26,10 @@ const BANNED: &[&str] = &[
     // I/O.
     "async-io",
     "io-uring",
+    "libsqlite3-sys",
     "mio",
     "polling",
+    "rusqlite",
     "socket2",
     "tempfile",
     // Clocks and randomness of the machine.

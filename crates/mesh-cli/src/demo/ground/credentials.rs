@@ -11,7 +11,7 @@ use mesh_core::identity::Principal;
 use mesh_core::manifest::Mesh;
 
 use super::way::{Kind, Way, WayError};
-use crate::demo::load;
+use crate::shell::input;
 
 /// The controller's name among the files: there is one, whatever it is called.
 pub(super) const CONTROLLER: &str = "controller";
@@ -109,7 +109,7 @@ impl Credentials {
 }
 
 fn read(kind: Kind, file: &Path, name: &str) -> Result<Way, Mistake> {
-    let document = match load::bytes(file, MAX_DOCUMENT_BYTES) {
+    let document = match input::upto(file, MAX_DOCUMENT_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Mistake::Missing),
         read => read?,
     };

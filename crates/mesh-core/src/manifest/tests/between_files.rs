@@ -20,14 +20,14 @@ tools = ["mail.provision_grant"]
     assert_eq!(
         problems,
         [
-            "mesh.toml:2:36: error: nodes[1].name: \"n1\" is given already by nodes[0].name",
-            "mesh.toml:2:53: error: nodes[2].name: node name \"mesh\": reserved by the mesh",
-            "mesh.toml:3:46: error: assignments[0].manifest: empty",
-            "mesh.toml:3:65: error: assignments[0].nodes[1]: \"n1\" is given already by assignments[0].nodes[0]",
-            "mesh.toml:3:85: error: assignments[1].module: \"mail\" is given already by assignments[0].module",
+            "mesh.toml:2:36: error: nodes[1].name: \"n1\" is given already by nodes[0].name (leave one of them out, or name it otherwise)",
+            "mesh.toml:2:53: error: nodes[2].name: node name \"mesh\": reserved by the mesh (choose another)",
+            "mesh.toml:3:46: error: assignments[0].manifest: it is empty (write something, or leave the key out if it may be)",
+            "mesh.toml:3:65: error: assignments[0].nodes[1]: \"n1\" is given already by assignments[0].nodes[0] (leave one of them out, or name it otherwise)",
+            "mesh.toml:3:85: error: assignments[1].module: \"mail\" is given already by assignments[0].module (leave one of them out, or name it otherwise)",
             "mesh.toml:4:1: error: people[0]: either `administrator = true` or `tools` is wanted (give one of the two)",
             "mesh.toml:6:1: error: people[1]: either `administrator = true` or `tools` is wanted (give one of the two)",
-            "mesh.toml:7:8: error: people[1].name: \"alice\" is given already by people[0].name",
+            "mesh.toml:7:8: error: people[1].name: \"alice\" is given already by people[0].name (leave one of them out, or name it otherwise)",
             "mesh.toml:12:10: error: people[2].tools[0]: only the controller calls a tool named provision_grant (`provides` and `requires` are enough)",
         ]
     );
@@ -58,19 +58,19 @@ fn what_no_single_file_shows_is_found_between_them() {
     assert_eq!(
         shown(&problems),
         [
-            "a.toml:5:17: error: calls[1]: no module has the tool b.u",
-            "a.toml:6:34: error: requires[1]: no module provides q",
-            "b.toml:5:13: error: requires[0]: a doesn't provide p",
-            "b2.toml:1:8: error: name: b.toml has the name b already",
+            "a.toml:5:17: error: calls[1]: no module has the tool b.u (let its module list it under `tools`, or leave it out)",
+            "a.toml:6:34: error: requires[1]: no module provides q (let a module list it under `provides`, or leave it out)",
+            "b.toml:5:13: error: requires[0]: a doesn't provide p (let a module list it under `provides`, or leave it out)",
+            "b2.toml:1:8: error: name: b.toml has the name b already (give one of them another name)",
             "d.toml:1:8: error: name: the mesh file has no module d (add it to `assignments`; `nodes = []` runs it nowhere)",
             "mesh.toml:4:55: error: assignments[0].nodes[1]: no node is named n2 (list it under `nodes`)",
             "mesh.toml:6:14: error: assignments[2].module: no manifest has the name c (`module` must equal `name` in the manifest)",
-            "mesh.toml:8:48: error: people[0].tools[2]: no module has the tool z.t",
-            "a.toml:3:10: warning: emits[0]: no module consumes x",
-            "a.toml:4:20: warning: consumes[1]: no module emits an event like c.>",
-            "a.toml:5:10: warning: calls[0]: nobody serves b.t: its module is assigned to no node",
-            "mesh.toml:5:48: warning: assignments[1].nodes: b is assigned to no node",
-            "mesh.toml:8:41: warning: people[0].tools[1]: nobody serves b.t: its module is assigned to no node",
+            "mesh.toml:8:48: error: people[0].tools[2]: no module has the tool z.t (let its module list it under `tools`, or leave it out)",
+            "a.toml:3:10: warning: emits[0]: no module consumes x (let a module consume it, if somebody should get it)",
+            "a.toml:4:20: warning: consumes[1]: no module emits an event like c.> (let a module emit one, or leave the pattern out)",
+            "a.toml:5:10: warning: calls[0]: nobody serves b.t: its module is assigned to no node (assign its module to a node)",
+            "mesh.toml:5:48: warning: assignments[1].nodes: b is assigned to no node (list nodes that run it, if it is meant to run)",
+            "mesh.toml:8:41: warning: people[0].tools[1]: nobody serves b.t: its module is assigned to no node (assign its module to a node)",
         ]
     );
 }

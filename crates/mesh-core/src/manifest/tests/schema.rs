@@ -60,8 +60,8 @@ fn the_published_schemas_have_the_keys_that_are_read() {
     check(&items(&mesh, "assignments"), keys::<RawAssignment>(), &["module", "manifest", "nodes"]);
     check(&items(&mesh, "people"), keys::<RawPerson>(), &["name"]);
     // What the schemas require is what a file is refused without.
-    assert!(refused("name = \"a\"")[0].contains("missing field `version`"));
-    assert!(mesh_refused("")[0].contains("missing field `nodes`"));
+    assert!(refused("name = \"a\"")[0].contains("the key \"version\" is missing"));
+    assert!(mesh_refused("")[0].contains("the key \"nodes\" is missing"));
     module_with("tools = [{ name = \"a\", description = \"b\" }]");
     module_with("requires = [{ provision = \"a\" }]");
 }

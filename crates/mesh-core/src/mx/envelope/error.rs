@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::super::{PathError, Profile};
-use crate::json::{JsonError, JsonProblem};
+use crate::json::{JsonError, JsonProblem, token_offset};
 use crate::name::NameProblem;
 
 /// Why bytes are no envelope. Never holds the envelope's text, which came from outside.
@@ -46,6 +46,28 @@ pub enum DecodeProblem {
 }
 
 impl DecodeError {
+    /// Byte offset in `document`, which was refused with this error, of the very byte that is wrong,
+    /// where that is inside the value at [`offset`](Self::offset).
+    ///
+    /// ```
+    /// use mesh_core::mx::{DEFAULT_MAX_BYTES, decode};
+    ///
+    /// let document = br#"{"fromRealm":"a*b","toPath":"a.emits.m","correlationId":"c"}"#;
+    /// let error = decode(document, DEFAULT_MAX_BYTES).unwrap_err();
+    /// assert_eq!((error.field, error.offset), ("fromRealm", 13));
+    /// assert_eq!(document[error.offset_in(document)], b'*');
+    /// ```
+    #[must_use]
+    pub fn offset_in(&self, document: &[u8]) -> usize {
+        let inside = match self.problem {
+            DecodeProblem::Realm(problem) => problem.offset(),
+            DecodeProblem::Path(error) => error.offset(),
+            _ => return self.offset,
+        };
+        let token = document.get(self.offset..).unwrap_or_default();
+        self.offset + token_offset(token, inside)
+    }
+
     pub(crate) fn new(field: &'static str, offset: usize, problem: DecodeProblem) -> Self {
         Self { field, offset, problem }
     }

@@ -165,3 +165,24 @@ fn names_on_the_wire_are_pinned() {
     }
     assert_eq!(Profile::from_name("matrix3"), None);
 }
+
+#[test]
+fn a_refused_topic_is_told_where_it_is_wrong() {
+    for (text, offset) in [
+        ("mesh.events.mail.sent", 0),
+        ("mx/1/acme.com", 13),
+        ("mx/in/1/a*b/00", 9),
+        ("mx/in/1/acme.com/0", 17),
+        ("mx/route/1/acme.com/AB", 20),
+        ("mx/1/acme.com/x/a.b.c", 18),
+        ("mx/1/acme.com/_reply.00", 21),
+        ("public.ingress.acme%2ecom", 21),
+        ("public.ingress.a%zz", 16),
+        ("public.ingress.", 15),
+    ] {
+        let error = text.parse::<Topic>().unwrap_err();
+        assert_eq!(error.offset_in(text), offset, "{text}: {error}");
+    }
+    let long = format!("mx/1/r/{}", "a".repeat(300));
+    assert_eq!(long.parse::<Topic>().unwrap_err().offset_in(&long), 255);
+}

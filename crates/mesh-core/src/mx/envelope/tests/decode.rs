@@ -159,3 +159,23 @@ fn debug_shows_neither_proof_nor_body() {
     let text = command(r#","auth":"s3cret-1","body":"s3cret-2""#);
     assert!(!format!("{:?}", read(&text)).contains("s3cret"));
 }
+
+#[test]
+fn a_refused_name_is_told_at_its_very_byte_however_it_is_escaped() {
+    for (realm, wrong) in [
+        ("a*b", "*"),
+        (r"\u0061*b", "*"),
+        (r"é\u00e9*", "*"),
+        (r"\ud83d\ude00a..b", ".b"),
+        ("", "\""),
+    ] {
+        let document =
+            format!(r#"{{"correlationId":"c","toPath":"a.emits.m","fromRealm":"{realm}"}}"#);
+        let error = decode(document.as_bytes(), DEFAULT_MAX_BYTES).unwrap_err();
+        let at = error.offset_in(document.as_bytes());
+        assert!(document[at..].starts_with(wrong), "{realm}: {}", &document[at..]);
+    }
+    let document = r#"{"fromRealm":"a","toPath":"a.b","correlationId":"c"}"#;
+    let error = decode(document.as_bytes(), DEFAULT_MAX_BYTES).unwrap_err();
+    assert_eq!(&document[error.offset_in(document.as_bytes())..][..3], "a.b");
+}

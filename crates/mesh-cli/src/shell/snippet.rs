@@ -1,0 +1,151 @@
+//! A problem in its place, as a compiler shows it.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use mesh_core::text::Printable;
+
+use super::style::{ERROR, HINT, WARNING};
+
+/// What is wrong, where, and what to do about it.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark<'a> {
+    pub(crate) is_error: bool,
+    /// Its name for programs.
+    pub(crate) code: &'a str,
+    pub(crate) what: &'a str,
+    pub(crate) file: &'a str,
+    /// From 1.
+    pub(crate) line: usize,
+    /// In characters, from 1.
+    pub(crate) column: usize,
+    /// What the file says; nothing, where it isn't to be shown.
+    pub(crate) text: Option<&'a str>,
+    /// The bytes of the text that are meant.
+    pub(crate) span: Range<usize>,
+    /// What they are; may be empty.
+    pub(crate) label: &'a str,
+    pub(crate) hint: &'a str,
+}
+
+/// The most bytes of a line before and behind the place: a file may be one line of a megabyte.
+const AROUND: usize = 160;
+
+/// Several lines, in [colours](super::style), without a newline at their end.
+pub(crate) fn render(mark: &Mark<'_>) -> String {
+    let level = if mark.is_error { Level::ERROR } else { Level::WARNING };
+    // The library escapes what it is shown of a file, but no names.
+    let [what, file, label, hint] =
+        [mark.what, mark.file, mark.label, mark.hint].map(|text| Printable(text).to_string());
+    let mut group = Group::with_title(level.primary_title(what).id(mark.code));
+    let origin = Origin::path(file.as_str()).line(mark.line).char_column(mark.column);
+    if let Some(Part { line, span, is_whole }) = mark.text.map(|text| around(text, &mark.span)) {
+        let label = Some(label.as_str()).filter(|label| !label.is_empty());
+        let annotation = AnnotationKind::Primary.span(span).label(label);
+        let snippet = Snippet::source(line).line_start(mark.line).annotation(annotation);
+        group = match is_whole {
+            // The snippet knows the place itself.
+            true => group.element(snippet.path(file.as_str())),
+            false => group.element(origin).element(snippet),
+        };
+    } else {
+        group = group.element(origin);
+    }
+    let group = group.element(Level::HELP.with_name("hint").message(hint));
+    Renderer::styled().error(ERROR).warning(WARNING).help(HINT).render(&[group])
+}
+
+/// What is shown of a line.
+struct Part {
+    line: String,
+    /// Where in it the place is.
+    span: Range<usize>,
+    /// Whether it has the line's beginning.
+    is_whole: bool,
+}
+
+/// The line that the span begins in, as much of it as is around the place.
+fn around(text: &str, span: &Range<usize>) -> Part {
+    let start = text.floor_char_boundary(span.start);
+    let before = &text[..start];
+    let first = before.rfind('\n').map_or_else(|| mark_of(before), |newline| newline + 1);
+    let rest = &text[start..];
+    let last = start + rest.find('\n').unwrap_or(rest.len());
+    let last = if text[start..last].ends_with('\r') { last - 1 } else { last };
+    let end = text.floor_char_boundary(span.end).clamp(start, last);
+    let from = text.ceil_char_boundary(start.saturating_sub(AROUND)).max(first);
+    let to = text.floor_char_boundary(end.min(start + AROUND) + AROUND).min(last);
+    let cut = |is_cut| if is_cut { "…" } else { "" };
+    let head = cut(from > first);
+    let line = format!("{head}{}{}", &text[from..to], cut(to < last));
+    let at = |offset: usize| head.len() + offset.min(to) - from;
+    Part { line, span: at(start)..at(end), is_whole: from == first }
+}
+
+/// The bytes of a byte order mark, which has no place in its line.
+fn mark_of(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str, span: Range<usize>) -> String {
+        let mark = Mark {
+            is_error: true,
+            code: "code",
+            what: "what\u{1b}[2J",
+            file: "f\u{1b}[1m\n.toml",
+            line: 1,
+            column: 1,
+            text: Some(text),
+            span,
+            label: "field\u{1b}",
+            hint: "do\u{7}",
+        };
+        anstream::adapter::strip_str(&render(&mark)).to_string()
+    }
+
+    #[test]
+    fn a_line_is_marked_whatever_it_holds() {
+        for (text, span) in [
+            ("", 0..0),
+            ("\n", 0..0),
+            ("a = 5\r\nb = 6\r\n", 4..20),
+            ("\ta = 'é'", 5..9),
+            ("a = '日本語' # \u{202e}x\u{7}", 4..15),
+            ("\u{feff}a = 1", 3..4),
+            ("é", 1..1),
+        ] {
+            let shown = plain(text, span.clone());
+            assert!(
+                shown.starts_with("error[code]: what\\u{1b}[2J\n --> f\\u{1b}[1m\\n.toml:"),
+                "{shown}"
+            );
+            assert!(shown.contains('^') && shown.contains("hint: do"), "{shown}");
+            assert!(!shown.contains(['\u{202e}', '\u{7}', '\r']), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_line_without_an_end_a_part_is_shown() {
+        let text = format!("é{}x = 'found'{}é", "a".repeat(1 << 20), "b".repeat(1 << 20));
+        let start = text.find("'found'").unwrap();
+        let shown = plain(&text, start..start + 7);
+        assert!(shown.contains("'found'") && shown.contains("^^^^^^^ field"), "{shown}");
+        assert!(shown.len() < 1_000, "{shown}");
+        let shown = plain(&text, 0..text.len());
+        assert!(shown.len() < 2_000, "{shown}");
+    }
+
+    #[test]
+    fn every_span_of_a_text_can_be_shown() {
+        let text = "é = 1\r\nb = '日'\n";
+        for start in 0..=text.len() + 1 {
+            for end in 0..=text.len() + 1 {
+                drop(plain(text, start..end));
+            }
+        }
+    }
+}
