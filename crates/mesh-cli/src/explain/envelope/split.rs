@@ -7,6 +7,9 @@
 //! | headers, an empty line, the body | it begins with `name: value` |
 //! | a JSON document a line | the first line is one, or each line begins with `{` |
 //! | one document | anything else |
+//!
+//! What `nats sub` prints doesn't say where headers end if there are none: a body that begins with
+//! `name: value` is taken for headers. What it dumps is exact.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Topics between realms and inside one: `mx/…`, `public.ingress.…`.
 
-use mesh_core::mx::{MailboxKind, MxUri, Plane, Topic, TopicError};
+use mesh_core::mx::{MailboxKind, MxUri, Plane, Topic, TopicError, escape};
 use mesh_core::name::RealmName;
 use mesh_core::subject::Subject;
 use mesh_core::topology::AmqpRoute;
@@ -111,5 +111,19 @@ fn refused(text: &str, error: &TopicError) -> Box<Fault> {
         TopicError::TooLong { .. } => ("too-long", "at most 255 bytes (protocol §1)", "shorten it"),
         _ => ("other", "the federation's topics (protocol §8)", "compare it with one that is good"),
     };
-    Box::new(Fault::new(code, error.to_string(), place, rule).hint(hint))
+    let what = error.to_string();
+    let what = what.strip_prefix("topic: ").unwrap_or(&what);
+    let mut fault = Fault::new(code, what, place, rule);
+    fault.instead = canonical(text).into_iter().collect();
+    if fault.instead.is_empty() {
+        fault = fault.hint(hint);
+    }
+    Box::new(fault)
+}
+
+/// The legacy mailbox of the realm that an escaped name stands for, however it is escaped.
+fn canonical(text: &str) -> Option<String> {
+    let name = text.strip_prefix("public.ingress.")?;
+    let realm = RealmName::new(escape::decode(name).ok()?).ok()?;
+    Some(MailboxKind::Legacy.subject(&realm).as_str().to_owned())
 }

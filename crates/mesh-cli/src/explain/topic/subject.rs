@@ -24,7 +24,7 @@ pub(super) fn explain(subject: &Subject, mesh: Option<&Mesh>) -> Result<Reading,
 
 /// Why a subject or a key of the mesh's shape is none: a name in it.
 pub(super) fn refused(text: &str, error: &MeshSubjectError) -> Box<Fault> {
-    let MeshSubjectError::Name { error: name, .. } = error else {
+    let MeshSubjectError::Name { error: name, at, .. } = error else {
         return near::unknown(text);
     };
     let place = Place::of(text.as_bytes(), error.offset().unwrap_or_default());
@@ -36,7 +36,18 @@ pub(super) fn refused(text: &str, error: &MeshSubjectError) -> Box<Fault> {
         _ => "letters, digits, _ and -, not first, at most 63 a token (protocol §1)",
     };
     let hint = "where a name is wrong nobody of the mesh is meant: on NATS no account has it, and on AMQP it travels through mesh.live";
-    Box::new(Fault::new("name", name.to_string(), place, rule).hint(hint))
+    let mut fault = Fault::new("name", name.to_string(), place, rule).hint(hint);
+    fault.instead = in_small_letters(text, *at).into_iter().collect();
+    Box::new(fault)
+}
+
+/// The text with the name at `at` in small letters, if that is a subject.
+fn in_small_letters(text: &str, at: usize) -> Option<String> {
+    let (before, rest) = text.split_at_checked(at)?;
+    let (name, behind) = rest.split_at_checked(rest.find('.').unwrap_or(rest.len()))?;
+    let mended = format!("{before}{}{behind}", name.to_ascii_lowercase());
+    let subject = Subject::new(mended.as_str()).ok()?;
+    (mended != text && MeshSubject::parse(&subject).is_ok()).then_some(mended)
 }
 
 /// What a subject of the mesh is; `text` is the subject itself.
