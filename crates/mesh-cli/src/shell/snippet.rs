@@ -34,22 +34,23 @@ const AROUND: usize = 160;
 /// Several lines, in [colours](super::style), without a newline at their end.
 pub(crate) fn render(mark: &Mark<'_>) -> String {
     let level = if mark.is_error { Level::ERROR } else { Level::WARNING };
-    let what = Printable(mark.what).to_string();
+    // The library escapes what it is shown of a file, but no names.
+    let [what, file, label, hint] =
+        [mark.what, mark.file, mark.label, mark.hint].map(|text| Printable(text).to_string());
     let mut group = Group::with_title(level.primary_title(what).id(mark.code));
-    let origin = Origin::path(mark.file).line(mark.line).char_column(mark.column);
+    let origin = Origin::path(file.as_str()).line(mark.line).char_column(mark.column);
     if let Some(Part { line, span, is_whole }) = mark.text.map(|text| around(text, &mark.span)) {
-        let label = Some(mark.label).filter(|label| !label.is_empty());
+        let label = Some(label.as_str()).filter(|label| !label.is_empty());
         let annotation = AnnotationKind::Primary.span(span).label(label);
         let snippet = Snippet::source(line).line_start(mark.line).annotation(annotation);
         group = match is_whole {
             // The snippet knows the place itself.
-            true => group.element(snippet.path(mark.file)),
+            true => group.element(snippet.path(file.as_str())),
             false => group.element(origin).element(snippet),
         };
     } else {
         group = group.element(origin);
     }
-    let hint = Printable(mark.hint).to_string();
     let group = group.element(Level::HELP.with_name("hint").message(hint));
     Renderer::styled().error(ERROR).warning(WARNING).help(HINT).render(&[group])
 }
@@ -95,13 +96,13 @@ mod tests {
             is_error: true,
             code: "code",
             what: "what\u{1b}[2J",
-            file: "f.toml",
+            file: "f\u{1b}[1m\n.toml",
             line: 1,
             column: 1,
             text: Some(text),
             span,
-            label: "field",
-            hint: "do",
+            label: "field\u{1b}",
+            hint: "do\u{7}",
         };
         anstream::adapter::strip_str(&render(&mark)).to_string()
     }
@@ -117,10 +118,13 @@ mod tests {
             ("\u{feff}a = 1", 3..4),
             ("é", 1..1),
         ] {
-            let shown = plain(text, span);
-            assert!(shown.starts_with("error[code]: what\\u{1b}[2J\n"), "{shown}");
+            let shown = plain(text, span.clone());
+            assert!(
+                shown.starts_with("error[code]: what\\u{1b}[2J\n --> f\\u{1b}[1m\\n.toml:"),
+                "{shown}"
+            );
             assert!(shown.contains('^') && shown.contains("hint: do"), "{shown}");
-            assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{7}', '\r']), "{shown:?}");
+            assert!(!shown.contains(['\u{202e}', '\u{7}', '\r']), "{shown:?}");
         }
     }
 
