@@ -15,7 +15,7 @@ fn shown(command: &str, run: &Output) -> String {
     }
     let code = run.status.code().unwrap();
     shown.push_str(&format!("--- exit {code}\n"));
-    shown.replace('\u{1b}', "␛")
+    shown.replace(env!("CARGO_PKG_VERSION"), "[version]").replace('\u{1b}', "␛")
 }
 
 fn told(folder: &Folder, command: &str) -> String {
@@ -104,3 +104,7 @@ snapshot!(
     in_each_form(&mistaken("snap-demo-mistaken"), "demo --mesh mesh.toml")
 );
 snapshot!(help_of_check, told(&Folder::new("snap-help"), "check --help"));
+snapshot!(help, told(&Folder::new("snap-all-help"), "--help"));
+snapshot!(version, told(&Folder::new("snap-version"), "--version"));
+snapshot!(manual_of_check, told(&Folder::new("snap-man"), "man check"));
+snapshot!(completions_of_fish, told(&Folder::new("snap-fish"), "completions fish"));
