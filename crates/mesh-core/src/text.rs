@@ -7,8 +7,8 @@ use std::fmt;
 /// ```
 /// use mesh_core::text::Printable;
 ///
-/// let name = "a\u{1b}[2J\n\u{202e}b";
-/// assert_eq!(Printable(name).to_string(), r"a\u{1b}[2J\n\u{202e}b");
+/// let name = "a\u{1b}[2J\n\u{202e}b\u{200b}";
+/// assert_eq!(Printable(name).to_string(), r"a\u{1b}[2J\n\u{202e}b\u{200b}");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Printable<'a>(
@@ -28,10 +28,19 @@ impl fmt::Display for Printable<'_> {
 }
 
 /// Whether a terminal may obey this instead of showing it: control characters, the ends of lines,
-/// and what turns the direction of writing. All of them are below U+10000.
+/// what turns the direction of writing, and what has no width, so that two texts look like one. All
+/// of them are below U+10000.
 #[must_use]
 pub fn is_steering(c: char) -> bool {
     c.is_control()
-        || matches!(c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+        )
 }

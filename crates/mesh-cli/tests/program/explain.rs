@@ -354,3 +354,33 @@ fn a_large_capture_is_explained_in_time_and_in_bounds() {
     assert_eq!(out.lines().count(), 20_001);
     assert!(out.lines().last().unwrap().contains(r#""messages":20000,"good":20000"#));
 }
+
+/// The words for programs, as the snapshots have them, are in the README.
+#[test]
+fn the_readme_lists_every_kind_and_every_code_of_an_explanation() {
+    const README: &str = include_str!("../../README.md");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/snapshots");
+    let mut words = std::collections::BTreeSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if !path.display().to_string().contains("__explain__") {
+            continue;
+        }
+        let snapshot = std::fs::read_to_string(path).unwrap();
+        for line in snapshot.lines().filter(|line| line.starts_with("{\"schema")) {
+            for key in ["\"code\":\"", "\"kind\":\""] {
+                let found = line.split(key).skip(1).filter_map(|rest| rest.split('"').next());
+                words.extend(found.map(str::to_owned));
+            }
+        }
+    }
+    assert!(words.len() > 60, "{words:?}");
+    // What JSON calls its values, and codes of the mesh's and of a gateway's.
+    let foreign = |word: &str| {
+        ["object", "string", "array", "number", "boolean", "null"].contains(&word)
+            || word.contains('.')
+    };
+    for word in words.iter().filter(|word| !foreign(word)) {
+        assert!(README.contains(&format!("`{word}`")), "{word}");
+    }
+}

@@ -55,7 +55,7 @@ fn of_events(text: &Filter, mesh: Option<&Mesh>) -> Option<Reading> {
         if let Ok(filter) = Filter::new(format!("mesh.events.{filter}")) {
             for (exchange, key) in AmqpExchange::bindings(&filter) {
                 if exchange == AmqpExchange::Events {
-                    reading = reading.same("binding of mesh.events", key);
+                    reading = reading.same("binding for events", key);
                 }
             }
         }

@@ -20,7 +20,7 @@ pub(crate) struct Reading {
     /// The names and numbers in it.
     pub(super) parts: Parts,
     /// Subjects, filters and keys that mean the same, by what they are: `subject`, `filter`, …
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_key")]
     pub(super) same: BTreeMap<&'static str, Vec<String>>,
     /// What keeps it, or what the consumer reads; absent, where nothing is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,8 +59,20 @@ pub(super) struct Parts(Vec<(&'static str, String)>);
 
 impl Serialize for Parts {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+        serializer.collect_map(self.0.iter().map(|(name, value)| (key(name), value)))
     }
+}
+
+/// A name for people as one for programs: `filter on NATS` as `filter_on_nats`.
+fn key(name: &str) -> String {
+    name.replace('\'', "").replace(' ', "_").to_lowercase()
+}
+
+fn by_key<S: serde::Serializer>(
+    same: &BTreeMap<&'static str, Vec<String>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(same.iter().map(|(name, texts)| (key(name), texts)))
 }
 
 #[derive(Debug, Serialize)]

@@ -181,7 +181,7 @@ fn a_translation_is_exact_or_refused_with_a_counter_example() {
         (Some("a.>"), Some("a.x"))
     );
     let json = serde_json::to_value(explain("a.b.#", None, None)).unwrap();
-    assert_eq!(json["readings"][1]["same"]["filter on NATS"], serde_json::json!(["a.b", "a.b.>"]));
+    assert_eq!(json["readings"][1]["same"]["filter_on_nats"], serde_json::json!(["a.b", "a.b.>"]));
 }
 
 #[test]
