@@ -1,31 +1,30 @@
 //! From a delivery to the handlers that match it, and from their results to its settlement.
 
+mod runs;
+mod turns;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{Capabilities, Clock, Delivery, DeliveryInfo, Reason, Verdict};
-use mesh_core::store::{Handled, HandledKey, HandledStore, StoreError};
+use mesh_core::store::{HandledKey, HandledStore};
 use mesh_core::subject::{Filter, Subject};
 
+use self::turns::Due;
 use crate::claim::Claims;
 use crate::event::{HandlerError, ReceivedEvent};
-use crate::handlers::{Arrival, Handler, Handlers, Matched, Registered, Unmatched};
+use crate::handlers::{Arrival, Handler, Handlers, Matched, Unmatched};
 use crate::in_hand::InHand;
 use crate::lanes::Turn;
-use crate::limit::limited;
 use crate::observe::{Arriving, Consumption, Gauge};
 use crate::places::Place;
 use crate::received::received;
 use crate::rejected::Rejections;
 use crate::retry::RetryPolicy;
 use crate::subscription::Subscription;
-use crate::turns::Due;
 use crate::workers::Outcome;
-
-/// How long the store of what was handled is waited for.
-const STORE: Duration = Duration::from_secs(10);
 
 /// A delivery in hand.
 pub(crate) struct Arrived {
@@ -44,7 +43,7 @@ impl Arrived {
 }
 
 /// Why a handler has not handled an event.
-pub(crate) enum Undone {
+enum Undone {
     /// It failed.
     Failed(HandlerError),
     /// It did not come to it, or not again: the broker leaves.
@@ -113,10 +112,6 @@ impl Dispatcher {
     /// What waits for its turn.
     pub(crate) fn held_back(&self) -> &Gauge {
         &self.observed.held_back
-    }
-
-    pub(crate) async fn sleep(&self, span: Duration) {
-        self.clock.sleep(span).await;
     }
 
     /// Takes in what has arrived. To be called in the order of arrival, and quick.
@@ -225,16 +220,6 @@ impl Dispatcher {
         }
     }
 
-    /// Records again what was handled of an event that comes again: it must be known from now on, and
-    /// the handler that failed may have taken any time.
-    async fn remember(&self, done: Vec<HandledKey>) {
-        for key in done {
-            if let Err(error) = self.stored(self.handled.record(key)).await {
-                tracing::warn!(consumer = %self.consumer, %error, "may be handled again");
-            }
-        }
-    }
-
     /// An event that nobody handles is put back, for longer each time, so that it does not come before
     /// all others at once.
     fn nobody(&self, key: &Subject, info: DeliveryInfo) -> Verdict {
@@ -243,63 +228,6 @@ impl Dispatcher {
             return Verdict::Terminate(Reason::new(format!("no handler for {key}")));
         }
         Verdict::Nak { delay: Some(self.retry.after(info.attempt)) }
-    }
-
-    /// Runs one handler unless it has handled this event, and records that it has.
-    pub(crate) async fn run(
-        &self,
-        key: HandledKey,
-        registered: &Registered,
-        mut received: ReceivedEvent,
-    ) -> Result<(), HandlerError> {
-        // Of two copies in hand at a time the second waits, and then finds it handled.
-        let _turn = self.in_hand.take(key.clone()).await;
-        if let Some(rejected) = self.rejections.earlier(&key, received.attempt) {
-            return Err(rejected);
-        }
-        match self.stored(self.handled.begin(&key)).await? {
-            Handled::Yes => {
-                registered.measured.passed_over();
-                return Ok(());
-            }
-            Handled::No => {}
-            Handled::Interrupted => {
-                self.interrupted.fetch_add(1, Ordering::Relaxed);
-                let HandledKey { handler, module, event, .. } = &key;
-                tracing::warn!(consumer = %self.consumer, %handler, %module, %event,
-                    "an earlier run of the handler was cut off; it runs again");
-                received.interrupted = true;
-            }
-        }
-        let result = self.observed.handle(registered, received).await;
-        match result {
-            Ok(()) => self.stored(self.handled.record(key)).await,
-            Err(error) => {
-                if let Err(failure) = self.stored(self.handled.forget(&key)).await {
-                    tracing::warn!(consumer = %self.consumer, error = %failure,
-                        "a failed run may later be called interrupted");
-                }
-                if !error.is_retry() {
-                    // Before the turn is another copy's.
-                    self.rejections.note(key, &error);
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// What the store says, if it does so in time. What ails it ails every event, and for longer than one
-    /// event's first waits.
-    async fn stored<T>(
-        &self,
-        asking: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, HandlerError> {
-        let failure = match limited(&*self.clock, STORE, asking).await {
-            Some(Ok(said)) => return Ok(said),
-            Some(Err(error)) => error.to_string(),
-            None => "the store of what was handled gives no answer".to_owned(),
-        };
-        Err(HandlerError::retry_after(failure, self.retry.longest))
     }
 
     fn conclude(&self, info: DeliveryInfo, failures: &[(HandledKey, HandlerError)]) -> Verdict {
@@ -317,7 +245,7 @@ impl Dispatcher {
     }
 
     /// How long to wait after try number `attempt` has failed.
-    pub(crate) fn wait(&self, failure: &HandlerError, attempt: u32) -> Duration {
+    fn wait(&self, failure: &HandlerError, attempt: u32) -> Duration {
         let wait = failure.wait().unwrap_or_else(|| self.retry.after(attempt));
         if wait > RetryPolicy::LONGEST {
             tracing::warn!(consumer = %self.consumer, ?wait, "a wait is cut to the longest");

@@ -34,7 +34,6 @@ mod serve;
 mod subscribe;
 mod subscription;
 mod tool;
-mod turns;
 mod workers;
 
 #[cfg(test)]

@@ -73,8 +73,17 @@ impl<S: Has<Asking>> Broker<S> {
         I: Serialize + ?Sized + Sync,
         O: DeserializeOwned,
     {
-        let ToolRequest { tool, timeout, trace } = tool.try_into()?;
+        let tool = tool.try_into()?;
         let input = JsonText::from_value(input).map_err(RequestError::Input)?;
+        self.ask(tool, input).await?.decode().map_err(RequestError::OutputShape)
+    }
+
+    /// The same with JSON that is written already, and its answer as it came.
+    pub(crate) async fn ask(
+        &self,
+        ToolRequest { tool, timeout, trace }: ToolRequest,
+        input: JsonText,
+    ) -> Result<JsonText, RequestError> {
         let subject = MeshSubject::Tool { module: tool.module.clone(), tool: tool.tool.clone() }
             .to_subject()?;
         let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
@@ -87,13 +96,13 @@ impl<S: Has<Asking>> Broker<S> {
         }
         let sending = self.0.asking.begin(&tool, &subject, message.payload().len());
         let message = traced(message, &sending.trace(trace))?;
-        let asking = self.ask(Responder::Module(tool.module), subject, message, timeout);
+        let asking = self.asked(Responder::Module(tool.module), subject, message, timeout);
         let answered = asking.instrument(sending.span()).await;
         sending.end(answered.as_ref().err().map(RequestError::kind));
-        answered?.decode().map_err(RequestError::OutputShape)
+        answered
     }
 
-    async fn ask(
+    async fn asked(
         &self,
         responder: Responder,
         subject: Subject,

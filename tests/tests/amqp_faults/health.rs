@@ -6,7 +6,7 @@ use mesh_transport_amqp::connect;
 use crate::bed;
 
 #[path = "../support/health.rs"]
-mod health;
+mod told;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_says_how_it_stands() {
@@ -14,5 +14,5 @@ async fn a_broker_says_how_it_stands() {
     let proxy = Proxy::before(server.address()).await.unwrap();
     let target = bed::target_at(&server, proxy.address(), "mail", bed::PASSWORD);
     let connection = connect(target, bed::quick()).await.unwrap();
-    health::tells_the_truth(connection, &proxy).await;
+    told::tells_the_truth(connection, &proxy).await;
 }

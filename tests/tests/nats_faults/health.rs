@@ -9,7 +9,7 @@ use mesh_transport_nats::connect;
 use crate::bed;
 
 #[path = "../support/health.rs"]
-mod health;
+mod told;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_says_how_it_stands() {
@@ -17,5 +17,5 @@ async fn a_broker_says_how_it_stands() {
     let proxy = Proxy::before(server.address()).await.unwrap();
     let target = bed::target(proxy.address(), module("n1", "mail"), bed::USER);
     let connection = connect(target, bed::quick()).await.unwrap();
-    health::tells_the_truth(connection, &proxy).await;
+    told::tells_the_truth(connection, &proxy).await;
 }

@@ -6,7 +6,7 @@ use std::future::Future;
 use mesh_core::port::DeliveryInfo;
 use mesh_core::store::HandledKey;
 
-use crate::dispatch::{Dispatcher, Undone};
+use super::{Dispatcher, Undone};
 use crate::event::{HandlerError, ReceivedEvent};
 use crate::handlers::Registered;
 use crate::lanes::Turn;
@@ -14,17 +14,17 @@ use crate::observe::Arriving;
 use crate::places::{Place, until_stopped};
 
 /// A handler that is due in its turn.
-pub(crate) struct Due<'a> {
-    pub(crate) turn: &'a Turn,
-    pub(crate) registered: &'a Registered,
-    pub(crate) measured: &'a Arriving,
-    pub(crate) info: DeliveryInfo,
+pub(super) struct Due<'a> {
+    pub(super) turn: &'a Turn,
+    pub(super) registered: &'a Registered,
+    pub(super) measured: &'a Arriving,
+    pub(super) info: DeliveryInfo,
 }
 
 impl Dispatcher {
     /// Runs the handler in the event's turn, as often as there are tries left. What is to be tried again
     /// is not given back for that: the broker would give what came after it first.
-    pub(crate) async fn in_turn(
+    pub(super) async fn in_turn(
         &self,
         due: Due<'_>,
         key: &HandledKey,
@@ -32,7 +32,7 @@ impl Dispatcher {
         place: &Place,
     ) -> Result<(), Undone> {
         if !due.turn.has_come() {
-            let _held_back = self.held_back().enter();
+            let _held_back = self.observed.held_back.enter();
             aside(place, due.turn.come()).await?;
         }
         let mut received = received.clone();
@@ -46,7 +46,7 @@ impl Dispatcher {
                 return Err(HandlerError::reject(error.to_string()).into());
             }
             due.measured.again();
-            aside(place, self.sleep(self.wait(&error, received.attempt))).await?;
+            aside(place, self.clock.sleep(self.wait(&error, received.attempt))).await?;
             received.attempt += 1;
         }
     }
