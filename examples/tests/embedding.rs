@@ -39,7 +39,7 @@ struct Order {
     email: Option<String>,
 }
 
-/// Whatever sends letters: the world outside, which may fail.
+/// Whatever takes letters, at once: the world outside, which may fail.
 trait Post: Send + Sync + 'static {
     fn send(&self, to: &str, about: u32) -> std::io::Result<()>;
 }
@@ -147,8 +147,8 @@ async fn what_was_handled_is_kept_in_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.store");
 
-    let store =
-        Store::open(&path, Arc::new(SystemClock::new()), StoreOptions::default()).await.unwrap();
+    let clock = Arc::new(SystemClock::new());
+    let store = Store::open(&path, clock, StoreOptions::default()).await.unwrap();
     let connection = mesh.module(&node, &files[1].name).unwrap();
     let mail = Broker::builder(connection).manifest(&files[1]).handled(Arc::new(store.clone()));
     let mail = mail.build().unwrap();

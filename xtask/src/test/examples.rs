@@ -131,7 +131,7 @@ mod tests {
         assert!(unpaired(&names(&["a"]), &names(&["a"])).is_empty());
         assert_eq!(
             unpaired(&names(&["a", "b"]), &names(&["b", "c"])),
-            ["examples/a.rs has no expected/a.txt", "expected/c.txt has no examples/c.rs"]
+            ["the example a has no expected/a.txt", "expected/c.txt has no example c"]
         );
     }
 
