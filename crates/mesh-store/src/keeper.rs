@@ -1,7 +1,7 @@
 //! The one thread that reads and writes the file. It takes all that waits at a time into one transaction,
 //! so that many share one wait for the disk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -23,6 +23,8 @@ const TIDIED: usize = 64;
 
 /// What the thread has.
 pub(crate) struct Keeper {
+    /// For those who read logs.
+    path: PathBuf,
     file: Connection,
     time: StoreTime,
     handled: Table,
@@ -51,6 +53,7 @@ impl Keeper {
         };
         let (handled, last) = read().map_err(|error| OpenError::of(path, error))?;
         let keeper = Self {
+            path: path.to_owned(),
             time: StoreTime::since(clock, last),
             file,
             handled,
@@ -84,7 +87,7 @@ impl Keeper {
             }
         }
         if let Err((_, error)) = self.file.close() {
-            tracing::warn!(%error, "closing the store");
+            tracing::warn!(path = %self.path.display(), %error, "closing the store");
         }
         // Only now: its end tells that the file is closed.
         drop(waiting);
@@ -99,16 +102,20 @@ impl Keeper {
         let committed = self.transaction(outlives, &mut works).map_err(|error| {
             self.handled = before;
             if !std::mem::replace(&mut self.failing, true) {
-                tracing::error!(%error, "the store fails; events are tried again later");
+                tracing::error!(
+                    path = %self.path.display(), %error,
+                    "the store fails; events are tried again later"
+                );
             }
             store_error(error)
         });
         if committed.is_ok() {
             if std::mem::take(&mut self.failing) {
-                tracing::info!("the store works again");
+                tracing::info!(path = %self.path.display(), "the store works again");
             }
             if before.evicted == 0 && self.handled.evicted > 0 {
                 tracing::warn!(
+                    path = %self.path.display(),
                     "the store is full: the oldest events are forgotten before their time"
                 );
             }

@@ -98,10 +98,8 @@ async fn play<G: Ground>(plan: Plan) -> Vec<String> {
 }
 
 async fn publish<G: Ground>(credential: std::path::PathBuf, events: u64) {
-    let mail = Broker::builder(G::dial(&credential).await)
-        .manifest(&mail())
-        .build_only::<Events>()
-        .unwrap();
+    let mail = Broker::builder(G::dial(&credential).await).manifest(&mail());
+    let mail = mail.publish_timeout(PATIENCE).build_only::<Events>().unwrap();
     futures_util::stream::iter(0..events)
         .map(|number| {
             let mail = mail.clone();
