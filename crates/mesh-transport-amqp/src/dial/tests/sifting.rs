@@ -33,7 +33,7 @@ impl AsyncRead for Pieces {
 
 fn sifted(bytes: &[u8], pieces: Vec<usize>) -> Vec<u8> {
     let mut all = Vec::new();
-    let mut sift = Sift::new(Pieces(bytes.to_vec().into(), pieces.into()));
+    let mut sift = Sift::new(Pieces(bytes.to_vec().into(), pieces.into()), None);
     sift.read_to_end(&mut all).now_or_never().unwrap().unwrap();
     all
 }
