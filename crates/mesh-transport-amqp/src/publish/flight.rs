@@ -2,12 +2,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures_util::future::BoxFuture;
 use lapin::options::BasicPublishOptions;
 use lapin::types::ShortString;
 use lapin::{Channel, Confirmation};
 use mesh_core::topology::AmqpExchange;
 use parking_lot::Mutex;
+use tokio_util::sync::ReusableBoxFuture;
 
 use super::returned::Returned;
 use super::{Confirmed, Outgoing, Route};
@@ -20,13 +20,42 @@ pub(super) struct Line {
     channel: Channel,
     turn: Mutex<()>,
     returned: Arc<Returned>,
+    /// The memory of flights that are over: it is more than the allocator gives away quickly.
+    spare: Mutex<Vec<Work>>,
     runtime: tokio::runtime::Handle,
 }
+
+/// The most flights whose memory is kept.
+const SPARE: usize = 64;
+
+type Work = ReusableBoxFuture<'static, Result<Confirmed, Unconfirmed>>;
 
 impl Line {
     pub(super) fn new(channel: Channel, returned: &Arc<Returned>) -> Arc<Self> {
         let (returned, runtime) = (Arc::clone(returned), tokio::runtime::Handle::current());
-        Arc::new(Self { channel, turn: Mutex::new(()), returned, runtime })
+        let (turn, spare) = (Mutex::new(()), Mutex::default());
+        Arc::new(Self { channel, turn, returned, spare, runtime })
+    }
+
+    fn work(
+        &self,
+        flying: impl Future<Output = Result<Confirmed, Unconfirmed>> + Send + 'static,
+    ) -> Work {
+        let spare = self.spare.lock().pop();
+        match spare {
+            Some(mut work) => {
+                work.set(flying);
+                work
+            }
+            None => Work::new(flying),
+        }
+    }
+
+    fn spare(&self, work: Work) {
+        let mut spare = self.spare.lock();
+        if spare.len() < SPARE {
+            spare.push(work);
+        }
     }
 }
 
@@ -58,7 +87,7 @@ impl Unconfirmed {
 /// any more: the client keeps a confirmation that is dropped for as long as the channel lives.
 pub(super) struct Flight {
     /// Nothing once it is over.
-    work: Option<BoxFuture<'static, Result<Confirmed, Unconfirmed>>>,
+    work: Option<Work>,
     line: Arc<Line>,
     begun: bool,
 }
@@ -73,7 +102,7 @@ impl Flight {
     ) -> Self {
         let way = Arc::clone(line);
         let (exchange, key) = (route.exchange, route.key.clone());
-        let work = Box::pin(async move {
+        let work = line.work(async move {
             let said = sent(&way, exchange, key, outgoing).await;
             landed(said.is_ok());
             said
@@ -117,15 +146,17 @@ impl Future for Flight {
             return Poll::Ready(Err(Unconfirmed::Sent(over.into())));
         };
         let polled = if *begun {
-            flying.as_mut().poll(context)
+            flying.poll(context)
         } else {
             *begun = true;
             // All that comes before the first pause is the handing over.
             let _turn = line.turn.lock();
-            flying.as_mut().poll(context)
+            flying.poll(context)
         };
-        if polled.is_ready() {
-            *work = None;
+        if polled.is_ready()
+            && let Some(over) = work.take()
+        {
+            line.spare(over);
         }
         polled
     }

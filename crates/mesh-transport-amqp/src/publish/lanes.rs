@@ -13,7 +13,7 @@ use crate::kept::Lasts;
 const MOST: usize = 32;
 
 /// How many stay open: the client goes through all channels of a connection each time it writes.
-const KEPT: usize = 2;
+const KEPT: usize = 1;
 
 /// Channels on which one message at a time waits for its confirmation: what the broker says there is about
 /// that message.

@@ -24,6 +24,7 @@ use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_session::Session as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
@@ -152,7 +153,10 @@ impl Session {
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let sending = self.sent(operation, &self.publisher.together, route, make, due);
-        timeout_at(due, sending).await.unwrap_or_else(|_| Err(self.late(operation)))
+        // Else tokio lets each of many that one task polls wait in vain, once it finds that this task has
+        // done much.
+        let sending = unconstrained(timeout_at(due, sending));
+        sending.await.unwrap_or_else(|_| Err(self.late(operation)))
     }
 
     /// Publishes a question, which is there once at most. Whoever calls keeps the time.
@@ -178,7 +182,13 @@ impl Session {
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let passing = &self.publisher.passing;
+        // Of many that are the first to a key one is.
+        let trial = match passing.passes(route) {
+            true => None,
+            false => Some(route.trial.lock().await),
+        };
         if passing.passes(route) {
+            drop(trial);
             let line = line.or_made(operation, due, || self.open_line(operation, due)).await?;
             let place = self.place(operation).await?;
             match Flight::new(&line, route, make(), move |_| drop(place)).await {
@@ -235,6 +245,10 @@ impl Session {
     /// Waits for a place among those whose confirmation is waited for.
     async fn place(&self, operation: Operation) -> Result<OwnedSemaphorePermit, TransportError> {
         let window = Arc::clone(&self.publisher.window);
+        // Whoever waits for a place has it before this one can.
+        if let Ok(place) = Arc::clone(&window).try_acquire_owned() {
+            return Ok(place);
+        }
         window.acquire_owned().await.map_err(|_| lost(operation, self.why()))
     }
 

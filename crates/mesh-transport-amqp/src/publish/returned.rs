@@ -19,7 +19,7 @@ pub(crate) struct Returned(Mutex<FxHashMap<CorrelationId, bool>>);
 
 impl Returned {
     /// Watches for a message that may come back.
-    pub(super) fn watch(self: &Arc<Self>, id: CorrelationId) -> Watched {
+    pub(crate) fn watch(self: &Arc<Self>, id: CorrelationId) -> Watched {
         self.0.lock().insert(id, false);
         Watched { returned: Arc::clone(self), id }
     }
@@ -42,14 +42,14 @@ impl Returned {
 
 /// A message that may come back. Dropped, it is watched no more.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(crate) struct Watched {
     returned: Arc<Returned>,
     id: CorrelationId,
 }
 
 impl Watched {
     /// Whether it came back.
-    pub(super) fn came_back(&self) -> bool {
+    pub(crate) fn came_back(&self) -> bool {
         self.returned.0.lock().get(&self.id).copied().unwrap_or(false)
     }
 }

@@ -9,6 +9,7 @@ use mesh_core::subject::Subject;
 use mesh_core::topology::{AmqpExchange, AmqpRoute, MeshSubject, StreamName};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
+use tokio::sync::Mutex;
 
 /// The most of each kind that are remembered. Whoever publishes to more is slower for it.
 const MOST: usize = 4096;
@@ -27,6 +28,8 @@ pub(crate) struct Route {
     is_tool: bool,
     /// Where the broker last let a message through, as [`Passing`] numbers that.
     passed: AtomicU64,
+    /// Held by who finds out; the others wait.
+    pub(super) trial: Mutex<()>,
 }
 
 impl Route {
@@ -35,16 +38,26 @@ impl Route {
         let key = ShortString::try_new(key).map_err(|error| error.to_string())?;
         let stream = MeshSubject::stream_of(subject);
         let is_tool = matches!(MeshSubject::parse(subject), Ok(MeshSubject::Tool { .. }));
-        let passed = AtomicU64::new(0);
-        Ok(Self { exchange, key, mandatory, persistent, stream, is_tool, passed })
+        Ok(Self { mandatory, persistent, stream, is_tool, ..Self::to(exchange, key) })
     }
 
     /// To a queue of answers.
     fn of_answers(queue: &Subject) -> Result<Self, String> {
         let key = ShortString::try_new(queue.as_str()).map_err(|error| error.to_string())?;
-        let (exchange, passed) = (AmqpExchange::Rpc, AtomicU64::new(0));
-        let (mandatory, persistent, stream, is_tool) = (false, false, None, false);
-        Ok(Self { exchange, key, mandatory, persistent, stream, is_tool, passed })
+        Ok(Self::to(AmqpExchange::Rpc, key))
+    }
+
+    fn to(exchange: AmqpExchange, key: ShortString) -> Self {
+        Self {
+            exchange,
+            key,
+            mandatory: false,
+            persistent: false,
+            stream: None,
+            is_tool: false,
+            passed: AtomicU64::new(0),
+            trial: Mutex::new(()),
+        }
     }
 
     /// The queue of the tool that is called there.
@@ -54,8 +67,7 @@ impl Route {
 
     #[cfg(test)]
     pub(super) fn to_queue(name: &str) -> Self {
-        let exchange = AmqpExchange::Default;
-        Self { exchange, ..Self::of_answers(&Subject::new(name).unwrap()).unwrap() }
+        Self::to(AmqpExchange::Default, name.into())
     }
 }
 

@@ -1,9 +1,11 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use lapin::options::BasicGetOptions;
 use mesh_core::port::{AppendOptions, Capabilities, Limits, PublishOptions};
 use mesh_core::subject::Subject;
 use mesh_session::Session as _;
@@ -224,4 +226,62 @@ async fn a_session_that_ends_ends_what_is_under_way() {
     let late = to_queue(&session, &route, false).await.unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Disconnected, "{late}");
     assert!(tokio::time::timeout(Duration::ZERO, session.over()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_question_is_never_sent_again_and_another_ones_refusal_harms_no_event() {
+    let bed = Bed::new().await;
+    for exchange in ["mesh.events", "mesh.rpc", "mesh.live"] {
+        bed.exchange(exchange).await;
+    }
+    bed.queue("serve.mail.send", json!({})).await;
+    bed.bind("mesh.rpc", "serve.mail.send", "serve.mail.send").await;
+    let (routes, session) =
+        (Routes::default(), session(&bed, "n1.mail", &AmqpOptions::default()).await);
+    let tool = route(&routes, "mesh.tools.mail.send");
+    let (gone, sent) = (route(&routes, "acme.orders"), route(&routes, "mesh.events.mail.sent"));
+    let ask = async |route: &Route, number: usize| {
+        let message = message("mesh.tools.mail.send", &number.to_string());
+        let make = || Outgoing::on(route, &message, &session).mandatory_if(number > 0);
+        session.publish_question(route, make, soon()).await
+    };
+    ask(&tool, 0).await.unwrap();
+    ask(&gone, 0).await.unwrap();
+    event(&session, &sent).await.unwrap();
+    bed.delete("exchanges", "mesh.live").await;
+    let asking = (1..=100).map(|number| {
+        let (ask, route) = (&ask, if number == 50 { &gone } else { &tool });
+        async move { (number, ask(route, number).await) }
+    });
+    let publishing = (0..50).map(|_| event(&session, &sent));
+    let (asked, published) =
+        come(async { tokio::join!(join_all(asking), join_all(publishing)) }).await;
+    for said in published {
+        assert_eq!(said.unwrap(), Confirmed::Taken);
+    }
+    let (mut taken, mut doubtful) = (vec![0], Vec::new());
+    for (number, said) in asked {
+        match said {
+            Ok(said) => {
+                assert!(number != 50 && said == Confirmed::Taken);
+                taken.push(number);
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Disconnected, "{error}");
+                doubtful.push(number);
+            }
+        }
+    }
+    assert!(doubtful.contains(&50));
+    let error = ask(&gone, 1).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let channel = session.reading_channel(Operation::Consume, soon()).await.unwrap();
+    let mut there = Vec::new();
+    let options = || BasicGetOptions { no_ack: true };
+    while let Some(got) = channel.basic_get("serve.mail.send".into(), options()).await.unwrap() {
+        there.push(String::from_utf8(got.delivery.data).unwrap().parse::<usize>().unwrap());
+    }
+    assert!(taken.iter().all(|number| there.contains(number)), "{there:?}");
+    let different: BTreeSet<_> = there.iter().collect();
+    assert_eq!(different.len(), there.len(), "asked twice: {there:?}");
 }
