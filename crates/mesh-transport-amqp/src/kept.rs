@@ -33,7 +33,7 @@ impl<T> Default for Kept<T> {
     }
 }
 
-impl<T: Lasts> Kept<T> {
+impl<T: Lasts + Send + Sync> Kept<T> {
     /// What is kept, or what `make` makes.
     ///
     /// # Errors
@@ -42,10 +42,10 @@ impl<T: Lasts> Kept<T> {
         &self,
         operation: Operation,
         due: Instant,
-        make: impl FnOnce() -> F,
+        make: impl FnOnce() -> F + Send,
     ) -> Result<Arc<T>, TransportError>
     where
-        F: Future<Output = Result<Arc<T>, TransportError>>,
+        F: Future<Output = Result<Arc<T>, TransportError>> + Send,
     {
         match self.lasting() {
             Some(kept) => Ok(kept),
@@ -58,7 +58,7 @@ impl<T: Lasts> Kept<T> {
         &self,
         operation: Operation,
         due: Instant,
-        make: impl Future<Output = Result<Arc<T>, TransportError>>,
+        make: impl Future<Output = Result<Arc<T>, TransportError>> + Send,
     ) -> Result<Arc<T>, TransportError> {
         // Whoever makes it may have more time.
         let making = timeout_at(due, self.making.lock()).await;

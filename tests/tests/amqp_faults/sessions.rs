@@ -103,13 +103,3 @@ async fn a_user_without_a_right_keeps_its_connection() {
     }
     assert!(!states.was_lost());
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_virtual_host_that_is_deleted_is_named_for_as_long_as_it_is_missing() {
-    let server = bed::broker(&["mail"]).await;
-    let mail = bed::dial(&server, "mail").await;
-    let states = States::of(&mail);
-    server.management().delete(&["vhosts", bed::VHOST]).await.unwrap();
-    states.lost(&format!("vhost '{}' is down", bed::VHOST)).await;
-    states.lost("no virtual host").await;
-}

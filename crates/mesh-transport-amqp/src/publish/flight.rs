@@ -2,12 +2,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use futures_util::future::BoxFuture;
 use lapin::options::BasicPublishOptions;
 use lapin::types::ShortString;
 use lapin::{Channel, Confirmation};
 use mesh_core::topology::AmqpExchange;
 use parking_lot::Mutex;
-use tokio_util::sync::ReusableBoxFuture;
 
 use super::returned::Returned;
 use super::{Confirmed, Outgoing, Route};
@@ -20,42 +20,13 @@ pub(super) struct Line {
     channel: Channel,
     turn: Mutex<()>,
     returned: Arc<Returned>,
-    /// The memory of flights that are over: it is more than the allocator gives away quickly.
-    spare: Mutex<Vec<Work>>,
     runtime: tokio::runtime::Handle,
 }
-
-/// The most flights whose memory is kept.
-const SPARE: usize = 64;
-
-type Work = ReusableBoxFuture<'static, Result<Confirmed, Unconfirmed>>;
 
 impl Line {
     pub(super) fn new(channel: Channel, returned: &Arc<Returned>) -> Arc<Self> {
         let (returned, runtime) = (Arc::clone(returned), tokio::runtime::Handle::current());
-        let (turn, spare) = (Mutex::new(()), Mutex::default());
-        Arc::new(Self { channel, turn, returned, spare, runtime })
-    }
-
-    fn work(
-        &self,
-        flying: impl Future<Output = Result<Confirmed, Unconfirmed>> + Send + 'static,
-    ) -> Work {
-        let spare = self.spare.lock().pop();
-        match spare {
-            Some(mut work) => {
-                work.set(flying);
-                work
-            }
-            None => Work::new(flying),
-        }
-    }
-
-    fn spare(&self, work: Work) {
-        let mut spare = self.spare.lock();
-        if spare.len() < SPARE {
-            spare.push(work);
-        }
+        Arc::new(Self { channel, turn: Mutex::new(()), returned, runtime })
     }
 }
 
@@ -87,7 +58,7 @@ impl Unconfirmed {
 /// any more: the client keeps a confirmation that is dropped for as long as the channel lives.
 pub(super) struct Flight {
     /// Nothing once it is over.
-    work: Option<Work>,
+    work: Option<BoxFuture<'static, Result<Confirmed, Unconfirmed>>>,
     line: Arc<Line>,
     begun: bool,
 }
@@ -102,7 +73,7 @@ impl Flight {
     ) -> Self {
         let way = Arc::clone(line);
         let (exchange, key) = (route.exchange, route.key.clone());
-        let work = line.work(async move {
+        let work = Box::pin(async move {
             let said = sent(&way, exchange, key, outgoing).await;
             landed(said.is_ok());
             said
@@ -120,13 +91,16 @@ async fn sent(
     let Outgoing { mandatory, properties, payload } = outgoing;
     let watched = mandatory.map(|id| line.returned.watch(id));
     let options = BasicPublishOptions { mandatory: watched.is_some(), immediate: false };
-    let exchange = exchange.as_str().into();
+    let name = exchange.as_str().into();
     // It fails before anything is sent, or not at all: what it waits for is that it was written.
-    let written = line.channel.basic_publish(exchange, key, options, &payload, properties).await;
+    let written = line.channel.basic_publish(name, key, options, &payload, properties).await;
     let said = written.map_err(Unconfirmed::Unsent)?.await.map_err(Unconfirmed::Sent)?;
+    // What the client attaches may be another's.
+    if watched.is_some_and(|watched| watched.came_back()) {
+        tracing::debug!(exchange = exchange.as_str(), "a message came back: no queue takes it");
+        return Ok(Confirmed::Unroutable);
+    }
     match said {
-        // What the client attaches may be another's.
-        _ if watched.is_some_and(|watched| watched.came_back()) => Ok(Confirmed::Unroutable),
         Confirmation::Ack(_) => Ok(Confirmed::Taken),
         Confirmation::Nack(_) => Ok(Confirmed::Refused),
         Confirmation::NotRequested => {
@@ -146,17 +120,15 @@ impl Future for Flight {
             return Poll::Ready(Err(Unconfirmed::Sent(over.into())));
         };
         let polled = if *begun {
-            flying.poll(context)
+            flying.as_mut().poll(context)
         } else {
             *begun = true;
             // All that comes before the first pause is the handing over.
             let _turn = line.turn.lock();
-            flying.poll(context)
+            flying.as_mut().poll(context)
         };
-        if polled.is_ready()
-            && let Some(over) = work.take()
-        {
-            line.spare(over);
+        if polled.is_ready() {
+            *work = None;
         }
         polled
     }
