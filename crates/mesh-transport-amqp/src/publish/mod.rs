@@ -182,13 +182,7 @@ impl Session {
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let passing = &self.publisher.passing;
-        // Of many that are the first to a key one is.
-        let trial = match passing.passes(route) {
-            true => None,
-            false => Some(route.trial.lock().await),
-        };
         if passing.passes(route) {
-            drop(trial);
             let line = line.or_made(operation, due, || self.open_line(operation, due)).await?;
             let place = self.place(operation).await?;
             match Flight::new(&line, route, make(), move |_| drop(place)).await {

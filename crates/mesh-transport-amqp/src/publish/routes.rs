@@ -9,7 +9,6 @@ use mesh_core::subject::Subject;
 use mesh_core::topology::{AmqpExchange, AmqpRoute, MeshSubject, StreamName};
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
-use tokio::sync::Mutex;
 
 /// The most of each kind that are remembered. Whoever publishes to more is slower for it.
 const MOST: usize = 4096;
@@ -28,8 +27,6 @@ pub(crate) struct Route {
     is_tool: bool,
     /// Where the broker last let a message through, as [`Passing`] numbers that.
     passed: AtomicU64,
-    /// Held by who finds out; the others wait.
-    pub(super) trial: Mutex<()>,
 }
 
 impl Route {
@@ -56,7 +53,6 @@ impl Route {
             stream: None,
             is_tool: false,
             passed: AtomicU64::new(0),
-            trial: Mutex::new(()),
         }
     }
 
