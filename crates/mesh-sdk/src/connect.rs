@@ -155,6 +155,29 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn what_is_no_file_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("mail.json");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let refused = async |path: &Path| {
+            let (path, runtime) = (path.to_owned(), tokio::runtime::Handle::current());
+            let connecting = tokio::task::spawn_blocking(move || runtime.block_on(connect(path)));
+            match tokio::time::timeout(std::time::Duration::from_secs(30), connecting).await {
+                Ok(refused) => refused.unwrap().unwrap_err().to_string(),
+                // The runtime would wait for who reads.
+                Err(_) => std::process::abort(),
+            }
+        };
+        for path in [&*pipe, folder.path()] {
+            let error = refused(path).await;
+            assert!(error.contains(path.to_str().unwrap()), "{error}");
+            assert!(error.contains("the credential can't be read"), "{error}");
+        }
+    }
+
     #[test]
     fn an_adapter_that_was_left_out_is_named_by_its_feature() {
         for (url, told) in [

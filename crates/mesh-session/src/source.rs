@@ -1,8 +1,8 @@
 //! Where sessions are dialled, read anew for each of them.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,13 +75,18 @@ impl<T: Destination> Source<T> {
 /// that its parser says so.
 ///
 /// # Errors
-/// `Invalid`, with the path, where the file can't be read.
+/// `Invalid`, with the path, where the file can't be read or is none: a pipe would be waited for.
 pub fn document(path: &Path) -> Result<Vec<u8>, TransportError> {
     let mut document = Vec::new();
     // One byte more, so that what is too long shows.
     let most = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let reading = File::open(path).and_then(|file| file.take(most).read_to_end(&mut document));
-    reading.map_err(|error| unreadable(error).about(path.to_string_lossy()))?;
+    let mut reading = || {
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        File::open(path)?.take(most).read_to_end(&mut document)
+    };
+    reading().map_err(|error| unreadable(error).about(path.to_string_lossy()))?;
     Ok(document)
 }
 

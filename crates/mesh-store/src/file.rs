@@ -20,9 +20,11 @@ const FORM: i64 = 1;
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
     create(path).map_err(|error| OpenError::failed(path, error))?;
     let failed = |error| OpenError::of(path, error);
+    // A name that is no path means something else to SQLite: `:memory:`, or an URI.
+    let named = Path::new(".").join(path);
     // Without another handle on the file: to close that would give up the locks of this process.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let file = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let file = Connection::open_with_flags(named, flags).map_err(failed)?;
     file.busy_timeout(Duration::ZERO).map_err(failed)?;
     file.pragma_update(None, "locking_mode", "exclusive").map_err(failed)?;
     let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));

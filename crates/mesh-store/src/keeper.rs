@@ -72,10 +72,16 @@ impl Keeper {
         let mut closing = None;
         while closing.is_none() && waiting.blocking_recv_many(&mut calls, TOGETHER) > 0 {
             // What only has to outlive the process does not wait for the disk.
-            let (mut quick, mut slow) = (Vec::new(), Vec::new());
+            let (mut quick, mut slow) = (Vec::new(), Vec::<Box<dyn Work>>::new());
             for call in calls.drain(..) {
                 match call {
-                    Call::Do(work) if work.outlives() == Outlives::Kill => quick.push(work),
+                    // Unless it is about a key that does: whoever asks later hears of it.
+                    Call::Do(work)
+                        if work.outlives() == Outlives::Kill
+                            && slow.iter().all(|before| before.about() != work.about()) =>
+                    {
+                        quick.push(work);
+                    }
                     Call::Do(work) => slow.push(work),
                     Call::Close(closed) => closing = Some(closed),
                 }

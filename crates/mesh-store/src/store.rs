@@ -88,15 +88,15 @@ impl HandledStore for Store {
     /// that a run was cut off: it costs no wait for the disk.
     async fn begin(&self, key: &HandledKey) -> Result<Handled, StoreError> {
         let key = digest(key);
-        let begin = self
-            .writer
-            .ask(Outlives::Kill, move |tables| tables.handled.begin(tables.file, &key, tables.now));
+        let begin = self.writer.ask(Outlives::Kill, key, move |tables| {
+            tables.handled.begin(tables.file, &key, tables.now)
+        });
         begin.await
     }
 
     async fn record(&self, key: HandledKey) -> Result<(), StoreError> {
         let key = digest(&key);
-        let record = self.writer.ask(Outlives::PowerCut, move |tables| {
+        let record = self.writer.ask(Outlives::PowerCut, key, move |tables| {
             tables.handled.record(tables.file, &key, tables.now)
         });
         record.await
@@ -104,8 +104,9 @@ impl HandledStore for Store {
 
     async fn forget(&self, key: &HandledKey) -> Result<(), StoreError> {
         let key = digest(key);
-        let forget =
-            self.writer.ask(Outlives::Kill, move |tables| tables.handled.forget(tables.file, &key));
+        let forget = self
+            .writer
+            .ask(Outlives::Kill, key, move |tables| tables.handled.forget(tables.file, &key));
         forget.await
     }
 

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::OpenError;
 use crate::handled::Table;
 use crate::keeper::Keeper;
+use crate::key::Digest;
 use crate::options::StoreOptions;
 
 /// How many calls may wait; whoever comes then waits before them.
@@ -47,6 +48,8 @@ pub(crate) enum Call {
 /// A call's part of a transaction, and then its answer.
 pub(crate) trait Work: Send {
     fn outlives(&self) -> Outlives;
+    /// The key that it is about.
+    fn about(&self) -> &Digest;
     fn run(&mut self, tables: &mut Tables<'_>) -> Result<()>;
     fn answer(self: Box<Self>, committed: std::result::Result<(), StoreError>);
 }
@@ -60,6 +63,7 @@ pub(crate) struct Tables<'a> {
 
 struct Asked<T, F> {
     outlives: Outlives,
+    about: Digest,
     work: F,
     made: Option<T>,
     answer: oneshot::Sender<std::result::Result<T, StoreError>>,
@@ -72,6 +76,10 @@ where
 {
     fn outlives(&self) -> Outlives {
         self.outlives
+    }
+
+    fn about(&self) -> &Digest {
+        &self.about
     }
 
     fn run(&mut self, tables: &mut Tables<'_>) -> Result<()> {
@@ -130,10 +138,11 @@ impl Writer {
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         outlives: Outlives,
+        about: Digest,
         work: impl FnMut(&mut Tables<'_>) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let asked = Box::new(Asked { outlives, work, made: None, answer });
+        let asked = Box::new(Asked { outlives, about, work, made: None, answer });
         self.calls.send(Call::Do(asked)).await.map_err(|_| closed())?;
         answered.await.unwrap_or_else(|_| Err(closed()))
     }

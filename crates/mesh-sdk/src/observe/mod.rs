@@ -9,6 +9,7 @@ mod sending;
 mod serving;
 mod verbs;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mesh_core::event::TraceContext;
@@ -52,7 +53,7 @@ impl Observer {
         let is_given = given.is_some();
         let here = given.map_or_else(trace, TraceContext::accepted);
         if let Some(propagator) = self.propagator.as_ref().filter(|_| !is_given) {
-            let mut told = propagator.inject(span).accepted();
+            let mut told = unharmed(|| propagator.inject(span)).accepted();
             if told.traceparent.is_some() {
                 told.baggage = told.baggage.or(here.baggage);
                 return told;
@@ -66,7 +67,7 @@ impl Observer {
     fn incoming(&self, came: &TraceContext, span: &Span) -> TraceContext {
         let came = came.clone().accepted();
         if let Some(propagator) = &self.propagator {
-            propagator.extract(&came, span);
+            unharmed(|| propagator.extract(&came, span));
         }
         let here = self.child(&came);
         if let Some(parent) = here.parent() {
@@ -83,4 +84,13 @@ impl Observer {
             None => of.clone(),
         }
     }
+}
+
+/// What a propagator says, or nothing where it panics: it is another's code, and no reason to keep a message
+/// from going on.
+fn unharmed<T: Default>(ask: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| {
+        tracing::error!("the propagator panicked; the trace goes on without it");
+        T::default()
+    })
 }

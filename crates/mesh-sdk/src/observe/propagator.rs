@@ -23,6 +23,8 @@ use tracing::Span;
 ///     }
 /// }
 /// ```
+///
+/// One that panics is logged, and the SDK's own trace taken.
 pub trait Propagator: Send + Sync {
     /// `span` is about to begin, for a handler of a message that carried `came`: what W3C does not allow
     /// is left out of it, and it may be empty.

@@ -1,5 +1,5 @@
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -111,6 +111,10 @@ impl Provisions {
 
 /// What a file holds; of one that is too long only so much that it shows.
 fn read(file: &Path) -> io::Result<Vec<u8>> {
+    // A pipe would be waited for.
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let mut document = Vec::new();
     let most = u64::try_from(MAX_HANDOVER_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     File::open(file)?.take(most).read_to_end(&mut document)?;

@@ -9,7 +9,10 @@ use futures_util::FutureExt as _;
 use mesh_core::json::JsonText;
 use mesh_core::manifest::Provision;
 use mesh_core::port::Clock;
-use mesh_core::provision::{GrantRequest, Granted, ProvisionError, ProvisionKey, WithdrawRequest};
+use mesh_core::provision::{
+    GrantRequest, Granted, Handover, MAX_HANDOVER_BYTES, ProvisionError, ProvisionKey,
+    WithdrawRequest,
+};
 use mesh_core::tool::{ToolFailure, codes};
 
 use super::{GrantStore, Provisioner, Wanted};
@@ -46,13 +49,18 @@ impl<P: Provisioner> Desk<P> {
         }
         let contributed = request.contributed().clone();
         let wanted = Wanted { key: key.clone(), contributed, timeout };
-        let made = quietly(async move {
+        let made = quietly("the provisioner", async move {
             let made = self.provisioner.grant(wanted).await?;
             // What a value's own `Serialize` says may hold the value.
             JsonText::from_value(&made).map_err(|_| wrong("it can't be written as JSON"))
         })
         .await?;
         let granted = Granted::of(&made, promised).map_err(|error| wrong(error.to_string()))?;
+        let handover = Handover::new(key.clone(), granted.clone()).encode();
+        let (bytes, most) = (handover.as_bytes().len(), MAX_HANDOVER_BYTES);
+        if bytes > most {
+            return Err(wrong(format!("{bytes} bytes, and at most {most} can be handed over")));
+        }
         let granted = self.grants.record(key, granted).await.map_err(away)?;
         granted.check(promised).map_err(|error| wrong(error.to_string()))?;
         tracing::info!(%key, "granted");
@@ -67,7 +75,8 @@ impl<P: Provisioner> Desk<P> {
         self.promised(key)?;
         let _turn = self.turn(key, call.timeout).await?;
         self.grants.forget(key).await.map_err(away)?;
-        quietly(async { self.provisioner.withdraw(key.clone()).await }).await?;
+        let withdrawing = async { self.provisioner.withdraw(key.clone()).await };
+        quietly("the provisioner", withdrawing).await?;
         tracing::info!(%key, "withdrawn");
         JsonText::new("{}").map_err(|error| ToolFailure::new(codes::FAILED, error.to_string()))
     }
@@ -117,14 +126,15 @@ impl<P: Provisioner> Desk<P> {
     }
 }
 
-/// What `work` gives. What a panic said may be anything, and goes nowhere.
-async fn quietly<T>(
+/// What the work of `whom` gives. What a panic said may be anything, and goes nowhere.
+pub(super) async fn quietly<T>(
+    whom: &str,
     work: impl Future<Output = Result<T, ToolFailure>> + Send,
 ) -> Result<T, ToolFailure> {
     AssertUnwindSafe(work)
         .catch_unwind()
         .await
-        .unwrap_or_else(|_| Err(ToolFailure::new(codes::PANICKED, "the provisioner panicked")))
+        .unwrap_or_else(|_| Err(ToolFailure::new(codes::PANICKED, format!("{whom} panicked"))))
 }
 
 fn bad(error: &ProvisionError) -> ToolFailure {

@@ -11,7 +11,7 @@ use mesh_core::tool::{ToolFailure, codes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::desk::Desk;
+use super::desk::{Desk, quietly};
 use super::{GrantStore, MemoryGrants, ProvideError};
 use crate::broker::Broker;
 use crate::counter::Handler;
@@ -102,13 +102,14 @@ impl<P: Provisioner> Provider<P> {
         let clock = Arc::clone(broker.0.connection.clock());
         let desk = Arc::new(Desk::new(self.provisioner, promised, self.grants, clock));
         let granting = Arc::clone(&desk);
+        // The provisioner's own panics are told apart before; else only the store is another's code.
         let grant = handler(move |call| {
             let desk = Arc::clone(&granting);
-            async move { desk.grant(call).await }
+            async move { quietly("the store of grants", desk.grant(call)).await }
         });
         let withdraw = handler(move |call| {
             let desk = Arc::clone(&desk);
-            async move { desk.withdraw(call).await }
+            async move { quietly("the store of grants", desk.withdraw(call)).await }
         });
         let tool = |name| ToolName::new(name).map_err(HandleError::from);
         let tools = [(tool(GRANT_TOOL)?, grant), (tool(WITHDRAW_TOOL)?, withdraw)];

@@ -226,3 +226,26 @@ async fn where_a_tracer_has_no_trace_the_sdk_passes_it_on() {
     let said = scene.said().await;
     assert_eq!(said.parent().unwrap().trace_id(), came().parent().unwrap().trace_id());
 }
+
+/// A tracer that panics at all that it is asked.
+struct Panicking;
+
+impl Propagator for Panicking {
+    fn extract(&self, _: &TraceContext, _: &tracing::Span) {
+        panic!("no tracer is installed");
+    }
+
+    fn inject(&self, _: &tracing::Span) -> TraceContext {
+        panic!("no tracer is installed");
+    }
+}
+
+#[tokio::test]
+async fn a_tracer_that_panics_keeps_no_event_from_its_handler_and_no_trace_from_going_on() {
+    let scene = Scene::set(Some(Arc::new(Panicking))).await;
+    scene.mail.publish(Emission::new(event_name("sent")).traced(came()), &()).await.unwrap();
+    let heard = tokio::time::timeout(Duration::from_secs(30), scene.notes.wait(1)).await;
+    assert!(heard.is_ok(), "its handler does not run");
+    let said = scene.said().await;
+    assert_eq!(said.parent().unwrap().trace_id(), came().parent().unwrap().trace_id());
+}

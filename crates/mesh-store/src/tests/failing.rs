@@ -4,6 +4,7 @@ use mesh_core::store::StoreErrorKind;
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::key::Digest;
 use crate::writer::Outlives;
 
 impl Store {
@@ -12,7 +13,7 @@ impl Store {
         let limit = move |tables: &mut crate::writer::Tables<'_>| {
             tables.file.pragma_update_and_check(None, "max_page_count", most, |row| row.get(0))
         };
-        self.writer().ask(Outlives::Kill, limit).await.unwrap()
+        self.writer().ask(Outlives::Kill, Digest::default(), limit).await.unwrap()
     }
 }
 
@@ -129,7 +130,9 @@ async fn a_beginning_that_nobody_waits_for_any_more_is_not_noted() {
 }
 
 /// Returns when the thread waits for the word to go on.
-async fn stall(store: &Store) -> (tokio::task::JoinHandle<()>, std::sync::mpsc::Sender<()>) {
+pub(super) async fn stall(
+    store: &Store,
+) -> (tokio::task::JoinHandle<()>, std::sync::mpsc::Sender<()>) {
     let ((go, wait), (reached, there)) = (std::sync::mpsc::channel(), oneshot::channel());
     let (store, mut reached) = (store.clone(), Some(reached));
     let stalled = tokio::spawn(async move {
@@ -138,7 +141,7 @@ async fn stall(store: &Store) -> (tokio::task::JoinHandle<()>, std::sync::mpsc::
             wait.recv().unwrap();
             Ok(())
         };
-        store.writer().ask(Outlives::Kill, stalling).await.unwrap();
+        store.writer().ask(Outlives::Kill, Digest::default(), stalling).await.unwrap();
     });
     there.await.unwrap();
     (stalled, go)

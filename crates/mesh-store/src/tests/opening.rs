@@ -133,3 +133,19 @@ async fn a_folder_that_is_not_there_is_named() {
     let OpenError::Failed { path: named, source } = &refused else { panic!("{refused}") };
     assert_eq!((named, source.kind()), (&path, StoreErrorKind::Unavailable));
 }
+
+#[tokio::test]
+async fn a_name_that_means_something_else_to_the_database_is_a_files() {
+    let bed = Bed::new();
+    // All other tests name their files from the root.
+    std::env::set_current_dir(bed.folder.path()).unwrap();
+    for name in [":memory:", "file:store?mode=memory"] {
+        for is_known in [Handled::No, Handled::Yes] {
+            let clock = Arc::new(bed.clock.clone());
+            let store = Store::open(name, clock, StoreOptions::default()).await.unwrap();
+            assert_eq!(store.begin(&key(1)).await.unwrap(), is_known, "{name}");
+            store.record(key(1)).await.unwrap();
+            store.close().await;
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use mesh_core::time::Timestamp;
 
+use super::failing::stall;
 use super::*;
 
 #[tokio::test]
@@ -172,4 +173,28 @@ async fn events_are_remembered_for_as_long_as_their_stream_keeps_one() {
     let topology = Topology::new();
     let kept = topology.stream(StreamName::Events).unwrap().max_age;
     assert_eq!(Some(HandledBounds::default().window), kept);
+}
+
+#[tokio::test]
+async fn who_asks_after_a_run_was_recorded_hears_of_it_though_both_are_written_together() {
+    let bed = Bed::new();
+    let store = bed.open().await;
+    store.begin(&key(1)).await.unwrap();
+    let (stalled, go) = stall(&store).await;
+    // Who records may leave: that it is handled is true all the same.
+    let recording = tokio::spawn({
+        let store = store.clone();
+        async move { store.record(key(1)).await }
+    });
+    tokio::task::yield_now().await;
+    let others = tokio::spawn({
+        let store = store.clone();
+        async move { (store.begin(&key(1)).await, store.begin(&key(2)).await) }
+    });
+    tokio::task::yield_now().await;
+    recording.abort();
+    go.send(()).unwrap();
+    stalled.await.unwrap();
+    let (one, two) = others.await.unwrap();
+    assert_eq!((one.unwrap(), two.unwrap()), (Handled::Yes, Handled::No));
 }

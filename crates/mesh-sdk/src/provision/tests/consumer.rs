@@ -179,3 +179,41 @@ async fn the_folder_is_the_one_that_the_environment_names() {
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
     assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_in_a_credentials_place_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mail = provisions(folder.path()).await;
+    let made = Command::new("mkfifo").arg(folder.path().join("account.json")).status().unwrap();
+    assert!(made.success());
+    let reading = tokio::task::spawn_blocking(move || mail.granted("account").unwrap_err());
+    let error = match tokio::time::timeout(Duration::from_secs(30), reading).await {
+        Ok(error) => error.unwrap(),
+        // The runtime would wait for who reads.
+        Err(_) => std::process::abort(),
+    };
+    assert!(matches!(error, RequiredError::Unreadable { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_too_long_to_be_read_takes_nothings_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mail, mine) = (provisions(folder.path()).await, key("account", "mail"));
+    write(folder.path(), &handover(&mine, &good())).unwrap();
+    let long = json!({ "user": "x".repeat(MAX_HANDOVER_BYTES) });
+    let error = write(folder.path(), &handover(&mine, &long)).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+    assert_eq!(mail.read::<Account, _>("account").unwrap().limit, 5);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn what_was_left_half_written_goes_with_the_credential_that_is_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = key("account", "mail");
+    write(folder.path(), &handover(&mine, &good())).unwrap();
+    fs::write(folder.path().join(".account.json.new"), SECRET).unwrap();
+    remove(folder.path(), &mine.provision).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

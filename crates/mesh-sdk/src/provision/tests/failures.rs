@@ -56,6 +56,19 @@ async fn a_credential_that_is_not_what_was_promised_is_not_sent_and_names_the_fi
 }
 
 #[tokio::test]
+async fn a_credential_that_can_not_be_handed_over_is_not_granted() {
+    let (bed, bank) = (Bed::new().await, Bank::default());
+    let (_ledger, controller) = (bed.serve(&bank).await, bed.controller());
+    let long = "x".repeat(mesh_core::provision::MAX_HANDOVER_BYTES);
+    bank.answer(Answer::Gives(json!({ "user": long, "password": SECRET })));
+    let wrong = failure(grant(&controller, "mail").await);
+    assert_eq!(wrong.code, codes::BAD_CREDENTIAL);
+    assert!(wrong.message.ends_with("bytes, and at most 65536 can be handed over"), "{wrong}");
+    grant(&controller, "mail").await.unwrap();
+    assert_eq!(bank.asked().len(), 2, "it was not remembered");
+}
+
+#[tokio::test]
 async fn an_answer_without_the_fields_that_the_controller_expects_names_them() {
     let (bed, bank) = (Bed::new().await, Bank::default());
     let (_ledger, controller) = (bed.serve(&bank).await, bed.controller());

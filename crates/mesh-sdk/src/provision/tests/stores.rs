@@ -90,3 +90,38 @@ impl GrantStore for Away {
         Err("it is raining".to_owned())
     }
 }
+
+/// Panics with the secret in hand.
+#[derive(Debug)]
+struct Panicking;
+
+#[async_trait]
+impl GrantStore for Panicking {
+    async fn look_up(&self, _: &ProvisionKey) -> Result<Option<Granted>, String> {
+        panic!("a row with {SECRET}")
+    }
+
+    async fn record(&self, _: &ProvisionKey, granted: Granted) -> Result<Granted, String> {
+        Ok(granted)
+    }
+
+    async fn forget(&self, _: &ProvisionKey) -> Result<(), String> {
+        panic!("a row with {SECRET}")
+    }
+}
+
+#[tokio::test]
+async fn what_a_stores_panic_said_goes_nowhere() {
+    let (bed, bank) = (Bed::new().await, Bank::default());
+    let (ledger, controller) = (bed.broker("ledger"), bed.controller());
+    Provider::new(bank.clone()).grants(Arc::new(Panicking)).serve(&ledger).await.unwrap();
+    let granting = failure(grant(&controller, "mail").await);
+    let withdrawing = failure(withdraw(&controller, "mail").await);
+    for failed in [granting, withdrawing] {
+        assert_eq!(
+            (&*failed.code, &*failed.message),
+            (codes::PANICKED, "the store of grants panicked")
+        );
+    }
+    assert!(bank.asked().is_empty());
+}
