@@ -6,7 +6,8 @@ use std::time::Duration;
 use lapin::types::ShortString;
 use mesh_core::message::Message;
 use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
-use tokio::time::Instant;
+use mesh_session::Session as _;
+use tokio::time::{Instant, timeout};
 
 use crate::counters::count;
 use crate::link::{Link, deadline};
@@ -14,7 +15,7 @@ use crate::publish::{Confirmed, Outgoing};
 
 const OPERATION: Operation = Operation::Append;
 
-/// Before a queue that may have no leader is asked again.
+/// Before a queue that may have no leader is asked again, or a session that seems to stand.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Appends `message`; returns when the broker has it.
@@ -75,6 +76,9 @@ async fn stored(
             }
             Err(error) if error.kind() == ErrorKind::Disconnected && Instant::now() < due => {
                 count(&link.counters.resent);
+                // The client may know of a loss before the session does: who tried at once would try in
+                // vain, and keep the news from coming.
+                let _ = timeout(AGAIN, session.over()).await;
             }
             Err(error) => return Err(error),
         }

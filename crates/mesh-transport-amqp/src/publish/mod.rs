@@ -24,7 +24,6 @@ use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_session::Session as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
@@ -153,10 +152,7 @@ impl Session {
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let sending = self.sent(operation, &self.publisher.together, route, make, due);
-        // Else tokio lets each of many that one task polls wait in vain, once it finds that this task has
-        // done much.
-        let sending = unconstrained(timeout_at(due, sending));
-        sending.await.unwrap_or_else(|_| Err(self.late(operation)))
+        timeout_at(due, sending).await.unwrap_or_else(|_| Err(self.late(operation)))
     }
 
     /// Publishes a question, which is there once at most. Whoever calls keeps the time.

@@ -15,7 +15,6 @@ use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::subject::Subject;
 use mesh_core::topology::MeshSubject;
-use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
@@ -48,8 +47,8 @@ pub(crate) async fn ask(
 ) -> Result<Message, TransportError> {
     let about = |error: TransportError| error.about(message.subject());
     let session = link.line.session(OPERATION, due).await.map_err(about)?;
-    let answer = timeout_at(due, answer(link, &session, responder, message, due));
-    unconstrained(answer).await.unwrap_or_else(|_| Err(session.late(OPERATION))).map_err(about)
+    let answer = timeout_at(due, answer(link, &session, responder, message, due)).await;
+    answer.unwrap_or_else(|_| Err(session.late(OPERATION))).map_err(about)
 }
 
 async fn answer(
