@@ -6,12 +6,11 @@ use std::time::Duration;
 use lapin::types::ShortString;
 use mesh_core::message::Message;
 use mesh_core::port::{AppendOptions, Appended, ErrorKind, Operation, TransportError};
-use mesh_core::topology::MeshSubject;
 use tokio::time::Instant;
 
 use crate::counters::count;
 use crate::link::{Link, deadline};
-use crate::publish::{Confirmed, Outgoing, Route};
+use crate::publish::{Confirmed, Outgoing};
 
 const OPERATION: Operation = Operation::Append;
 
@@ -42,18 +41,21 @@ async fn stored(
     if options.expected_last.is_some() {
         return unsupported("RabbitMQ numbers no messages");
     }
-    let Some(stream) = MeshSubject::stream_of(message.subject()) else {
+    let route = link.routes.of(message.subject(), OPERATION)?;
+    let Some(stream) = route.stream else {
         return Err(TransportError::new(ErrorKind::NotFound, OPERATION)
             .detail("no stream takes this subject"));
     };
     // For people who look at a queue: nothing reads it, since everyone could have sent it.
     let id = options.id.as_ref().and_then(|id| ShortString::try_new(id.as_str()).ok());
-    let route = Route::of(message, OPERATION)?;
     let due = deadline(options.timeout);
     loop {
         let session = link.line.session(OPERATION, due).await?;
-        let made = || named(Outgoing::on(&route, message, &session), id.as_ref());
-        match session.publish_made(OPERATION, made, due).await {
+        let made = || {
+            named(Outgoing::on(&route, message, &session), id.as_ref())
+                .mandatory_if(route.mandatory)
+        };
+        match session.publish(OPERATION, &route, made, due).await {
             Ok(Confirmed::Taken) => {
                 return Ok(Appended { stream, sequence: None, duplicate: false });
             }

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::AmqpOptions;
 use crate::counters::Counters;
 use crate::live::Hearing;
+use crate::publish::Routes;
 use crate::session::Session;
 
 pub(crate) use mesh_session::{Stage, closed, deadline, runtime_ended};
@@ -40,6 +41,7 @@ pub(crate) struct Link {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) capabilities: Capabilities,
     pub(crate) counters: Counters,
+    pub(crate) routes: Routes,
     /// Held by their keepers, so that a runtime that ends takes them with it.
     readers: Mutex<Vec<Weak<dyn Reader>>>,
     /// The live subscriptions.
@@ -60,6 +62,7 @@ impl Link {
             clock: Arc::new(SystemClock::new()),
             capabilities,
             counters: Counters::default(),
+            routes: Routes::default(),
             readers: Mutex::default(),
             hearings: Mutex::default(),
         })

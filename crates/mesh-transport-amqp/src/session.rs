@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{failed, lost, timed_out};
 use crate::fate::Fate;
-use crate::publish::Publisher;
+use crate::publish::{Publisher, Returned};
 use crate::requests::Asking;
 use crate::wire::Wire;
 use crate::{AmqpOptions, Target};
@@ -66,14 +66,14 @@ impl Session {
         let user = ShortString::try_new(target.login().user()).map_err(|error| {
             TransportError::new(ErrorKind::Invalid, Operation::Connect).detail(error.to_string())
         })?;
-        let fate = Arc::new(Fate::default());
+        let (fate, returned) = (Arc::new(Fate::default()), Arc::new(Returned::default()));
         let (reads, publishes) =
             (format!("{} reads", target.principal()), format!("{} publishes", target.principal()));
         let (reading, publishing) = tokio::try_join!(
-            Wire::open(target, options, &reads, &fate),
-            Wire::open(target, options, &publishes, &fate),
+            Wire::open(target, options, &reads, &fate, None),
+            Wire::open(target, options, &publishes, &fate, Some(Arc::clone(&returned))),
         )?;
-        let publisher = Publisher::new(options.publish_window.get());
+        let publisher = Publisher::new(id, options.publish_window.get(), returned);
         let asking = Asking::default();
         Ok(Arc::new(Self {
             id,

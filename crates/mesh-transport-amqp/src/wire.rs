@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::dial::{self, Plug};
 use crate::error::{clipped, failed, lost, timed_out};
 use crate::fate::Fate;
+use crate::publish::Returned;
 use crate::{AmqpOptions, Target};
 
 /// How long the reason of a lost connection may take to come after the loss.
@@ -25,14 +26,16 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Dials. Its end is told to `fate`.
+    /// Dials. Its end is told to `fate`; on a connection that only publishes, what comes back is noted in
+    /// `returned`.
     pub(crate) async fn open(
         target: &Target,
         options: &AmqpOptions,
         name: &str,
         fate: &Arc<Fate>,
+        returned: Option<Arc<Returned>>,
     ) -> Result<Self, TransportError> {
-        let dialled = dial::dial(target, options, name).await?;
+        let dialled = dial::dial(target, options, name, returned).await?;
         let events = dialled.connection.events_listener();
         tokio::spawn(listen(events, dialled.ended, Arc::clone(fate)));
         Ok(Self { connection: dialled.connection, plug: dialled.plug, fate: Arc::clone(fate) })

@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use mesh_core::port::{ErrorKind, PublishOptions};
+use mesh_core::name::ConsumerName;
+use mesh_core::port::{ConsumeOptions, ErrorKind, PublishOptions};
+use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_testkit::fixtures::message;
 use mesh_testkit::servers::rabbit::RabbitServer;
 
@@ -74,4 +76,33 @@ async fn a_blocked_connection_closes_in_its_time_and_names_what_was_lost() {
     assert_eq!((report.finished, report.lost), (0, 1), "{report:?}");
     let error = under_way.await.unwrap().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Closed | ErrorKind::Disconnected), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_read_is_settled_while_the_broker_takes_no_messages() {
+    const EVENTS: u64 = 20;
+    let server = bed::broker(&["mail"]).await;
+    let mail = bed::dial(&server, "mail").await;
+    let streams = mail.streams().unwrap();
+    for event in 0..EVENTS {
+        let id = event.to_string();
+        streams.append(bed::event(&id), bed::appending(&id, LONG)).await.unwrap();
+    }
+    let consumer = ConsumerRef::new(StreamName::Events, ConsumerName::new("n1_mail").unwrap());
+    let options = ConsumeOptions { in_flight: 4.try_into().unwrap(), ..ConsumeOptions::default() };
+    let mut deliveries = streams.consume(consumer, options).await.unwrap();
+    let first = deliveries.next().await.unwrap().unwrap();
+    set_alarm(&server, true).await;
+    bed::until_async("word of the alarm", async || {
+        let no = streams.append(bed::event("no"), bed::appending("no", TIME)).await;
+        no.unwrap_err().to_string().contains("takes no messages for now").then_some(())
+    })
+    .await;
+    first.ack().await.unwrap();
+    // More than what had come before the alarm.
+    for _ in 1..EVENTS {
+        deliveries.next().await.unwrap().unwrap().ack().await.unwrap();
+    }
+    mail.transport().flush(LONG).await.unwrap();
+    set_alarm(&server, false).await;
 }

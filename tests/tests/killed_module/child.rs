@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mesh_clock::SystemClock;
-use mesh_sdk::{Broker, ReceivedEvent};
+use mesh_sdk::{Broker, Events, ReceivedEvent};
 use mesh_store::{Store, StoreOptions};
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ async fn live<G: Ground>(told: Told) {
         builder = builder.handled(Arc::new(store.clone()));
         store_ = Some(store);
     }
-    let broker = builder.build().unwrap();
+    let broker = builder.build_only::<Events>().unwrap();
     let (runs, life, stuck) = (Arc::new(AtomicU64::new(0)), told.life, told.stuck);
     let writing = Arc::clone(&journal);
     let handler = move |event: ReceivedEvent| {

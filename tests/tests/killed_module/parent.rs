@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use mesh_clock::SystemClock;
-use mesh_sdk::Broker;
+use mesh_sdk::{Broker, Events};
 use mesh_store::{OpenError, Store, StoreOptions};
 
 use crate::child::{self, Told};
@@ -99,7 +99,7 @@ async fn play<G: Ground>(plan: Plan) -> Vec<String> {
 
 async fn publish<G: Ground>(credential: std::path::PathBuf, events: u64) {
     let mail = Broker::builder(G::dial(&credential).await).manifest(&mail());
-    let mail = mail.publish_timeout(PATIENCE).build().unwrap();
+    let mail = mail.publish_timeout(PATIENCE).build_only::<Events>().unwrap();
     futures_util::stream::iter(0..events)
         .map(|number| {
             let mail = mail.clone();

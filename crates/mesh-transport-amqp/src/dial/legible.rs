@@ -48,6 +48,11 @@ pub(super) fn header(payload: &mut [u8]) {
     }
 }
 
+/// The correlation id that the payload of a header frame says.
+pub(super) fn correlation_id(payload: &[u8]) -> Option<&[u8]> {
+    Bytes(payload.get(12..)?).properties()?
+}
+
 /// Properties of the same length that say nothing.
 fn blank(properties: &mut [u8]) {
     const CONTENT_TYPE: [u8; 2] = [0x80, 0];
@@ -103,25 +108,28 @@ impl<'a> Bytes<'a> {
         self.take(usize::try_from(length).ok()?)
     }
 
-    fn text(&mut self) -> Option<()> {
-        std::str::from_utf8(self.short()?).ok().map(drop)
+    fn text(&mut self) -> Option<&'a [u8]> {
+        self.short().filter(|text| std::str::from_utf8(text).is_ok())
     }
 
-    fn properties(&mut self) -> Option<()> {
+    /// Goes through all of them; the answer is the correlation id.
+    fn properties(&mut self) -> Option<Option<&'a [u8]>> {
         let flags = u16::from_be_bytes(self.take(2)?.try_into().ok()?);
         // More flags would follow, and there are no more properties.
         if flags & 0b11 != 0 {
             return None;
         }
+        let mut correlation_id = None;
         for bit in (2..16).rev().filter(|bit| flags & (1 << bit) != 0) {
             match bit {
                 13 => Bytes(self.long()?).table(0)?,
                 12 | 11 => self.take(1).map(drop)?,
                 6 => self.take(8).map(drop)?,
-                _ => self.text()?,
+                10 => correlation_id = Some(self.text()?),
+                _ => drop(self.text()?),
             }
         }
-        Some(())
+        Some(correlation_id)
     }
 
     fn table(&mut self, depth: u32) -> Option<()> {

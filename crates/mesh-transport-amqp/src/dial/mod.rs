@@ -7,6 +7,7 @@ mod sift;
 mod tests;
 
 use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
 
 use async_compat::Compat;
 use async_rs::util::RuntimeParts;
@@ -21,6 +22,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use crate::publish::Returned;
 use crate::{AmqpOptions, Target};
 
 use failure::{Attempt, Failure};
@@ -58,7 +60,7 @@ impl Drop for Plug {
 /// Tries once to reach the broker. The client's own recovery is off: a connection that is lost stays so.
 ///
 /// The password leaves this machine only after the broker has proven that it holds the key of a pinned
-/// certificate.
+/// certificate. Of a connection that only publishes, what comes back is noted in `returned`.
 ///
 /// # Errors
 /// Of [`Operation::Connect`](mesh_core::port::Operation::Connect), about the broker's address: `Invalid` for options without sense, `Denied` for
@@ -68,6 +70,7 @@ pub(crate) async fn dial(
     target: &Target,
     options: &AmqpOptions,
     name: &str,
+    returned: Option<Arc<Returned>>,
 ) -> Result<Dialled, TransportError> {
     let attempt = Attempt { target, options, refusals: Refusals::default() };
     options.check().map_err(|error| attempt.failed(Failure::Options(error)))?;
@@ -76,6 +79,7 @@ pub(crate) async fn dial(
     let attempt = Attempt { refusals: pinned.refusals.clone(), ..attempt };
     let opening = async {
         let (stream, plug) = reach(target, pinned).await?;
+        let stream = Sift::new(stream, returned);
         let (connection, ended) = log_in(target, options, name, stream).await?;
         Ok(Dialled { connection, plug, ended })
     };
@@ -110,7 +114,7 @@ async fn log_in(
     target: &Target,
     options: &AmqpOptions,
     name: &str,
-    stream: Stream,
+    stream: Sift<Stream>,
 ) -> Result<(Connection, oneshot::Receiver<()>), Failure> {
     let uri = AMQPUri {
         scheme: AMQPScheme::AMQPS,
@@ -134,8 +138,7 @@ async fn log_in(
     let handing = async move |_uri: AMQPUri, _runtime: _| {
         let _ = &alive;
         hush();
-        let stream = stream.lock().take().map(|stream| AsyncTcpStream::Plain(Sift::new(stream)));
-        stream.ok_or_else(|| {
+        stream.lock().take().map(AsyncTcpStream::Plain).ok_or_else(|| {
             let once = std::io::Error::other("a connection is made once");
             lapin::Error::from(once)
         })

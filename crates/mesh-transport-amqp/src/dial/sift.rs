@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use lapin::AsyncTcpStream;
 use tokio::net::TcpStream;
 
 use super::legible;
+use crate::publish::Returned;
 
 const METHOD: u8 = 1;
 const HEADER: u8 = 2;
@@ -29,6 +31,8 @@ const MOST: usize = 16 * 1024 * 1024;
 /// See the module.
 pub(super) struct Sift<S> {
     stream: S,
+    /// Where messages are noted: all that come with content on this connection came back.
+    returned: Option<Arc<Returned>>,
     /// How many bytes are handed on as they are.
     pass: usize,
     /// A frame that has not come whole; or the frame that is handed on, from `given`.
@@ -38,8 +42,8 @@ pub(super) struct Sift<S> {
 }
 
 impl<S> Sift<S> {
-    pub(super) const fn new(stream: S) -> Self {
-        Self { stream, pass: 0, held: Vec::new(), whole: false, given: 0 }
+    pub(super) const fn new(stream: S, returned: Option<Arc<Returned>>) -> Self {
+        Self { stream, returned, pass: 0, held: Vec::new(), whole: false, given: 0 }
     }
 
     /// Looks at what came; how much of it can be handed on. The rest is held.
@@ -56,7 +60,7 @@ impl<S> Sift<S> {
             match frame(rest) {
                 Frame::Passes(length) => self.pass = length,
                 Frame::Looked(length) if length <= rest.len() => {
-                    make_legible(&mut rest[..length]);
+                    read(&mut rest[..length], self.returned.as_deref());
                     at += length;
                 }
                 Frame::Looked(_) | Frame::Unknown => {
@@ -95,11 +99,18 @@ fn frame(bytes: &[u8]) -> Frame {
     }
 }
 
-fn make_legible(frame: &mut [u8]) {
-    let end = frame.len() - 1;
-    match frame[0] {
-        METHOD => legible::method(&mut frame[HEAD..end]),
-        _ => legible::header(&mut frame[HEAD..end]),
+/// Makes a whole frame legible, and notes what it says of what came back.
+fn read(frame: &mut [u8], returned: Option<&Returned>) {
+    let (kind, end) = (frame[0], frame.len() - 1);
+    let payload = &mut frame[HEAD..end];
+    if kind == METHOD {
+        return legible::method(payload);
+    }
+    legible::header(payload);
+    if let Some(returned) = returned
+        && let Some(id) = legible::correlation_id(payload)
+    {
+        returned.note(id);
     }
 }
 
@@ -146,7 +157,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Sift<S> {
                 }
             };
             if this.held.len() >= wanted {
-                make_legible(&mut this.held);
+                read(&mut this.held, this.returned.as_deref());
                 this.whole = true;
                 continue;
             }

@@ -2,17 +2,16 @@
 //!
 //! A broker that refuses a message closes the channel it came on, with everything else that waits for its
 //! confirmation there. So the first message to a key goes [alone](lanes), on a channel where nothing
-//! else waits. What was let through once is [known](known), and the next one goes with all others over
-//! [one channel](pipeline). Should that be closed all the same, each message on it is sent again, alone,
-//! and hears its own answer.
+//! else waits. What was let through once is [known](routes) to be, and the next one goes together with others over
+//! one channel. Should that be closed all the same, each message on it is sent again, alone, and hears its
+//! own answer; but questions, which are never asked twice, have a channel of their own.
 //!
-//! A message that must have a receiver goes alone too: the broker gives back what no queue takes, without
-//! saying which message it was, and the client can only guess when several wait.
+//! What no queue takes comes [back](returned) to its own caller.
 
 mod flight;
-mod known;
 mod lanes;
-mod pipeline;
+mod returned;
+mod routes;
 #[cfg(test)]
 mod tests;
 
@@ -20,31 +19,33 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lapin::BasicProperties;
-use lapin::types::ShortString;
+use lapin::options::ConfirmSelectOptions;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
-use mesh_core::topology::{AmqpExchange, AmqpRoute};
 use mesh_session::Session as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
-use crate::error::{lost, timed_out};
+use crate::correlation::CorrelationId;
+use crate::error::{failed, lost, timed_out};
+use crate::kept::Kept;
 use crate::link::Link;
 use crate::session::Session;
 
-use flight::Flight;
-use known::Known;
+use flight::{Flight, Line, Unconfirmed};
 use lanes::Lanes;
-use pipeline::Pipeline;
+pub(crate) use returned::Returned;
+use routes::Passing;
+pub(crate) use routes::{Route, Routes};
 
-/// What is to be published, and where.
+/// What is to be published.
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing {
-    pub(crate) exchange: AmqpExchange,
-    pub(crate) key: ShortString,
-    /// Whether it comes back where no queue takes it.
-    pub(crate) mandatory: bool,
+    /// Its correlation id, by which it is known when it comes back because no queue takes it. Nothing if it
+    /// is not to come back.
+    pub(crate) mandatory: Option<CorrelationId>,
     pub(crate) properties: BasicProperties,
     pub(crate) payload: Bytes,
 }
@@ -60,42 +61,22 @@ pub(crate) enum Confirmed {
     Refused,
 }
 
-/// Where a subject's messages go.
-#[derive(Debug, Clone)]
-pub(crate) struct Route {
-    exchange: AmqpExchange,
-    key: ShortString,
-    mandatory: bool,
-    persistent: bool,
-}
-
-impl Route {
-    pub(crate) fn of(message: &Message, operation: Operation) -> Result<Self, TransportError> {
-        let AmqpRoute { exchange, key, mandatory, persistent } = AmqpRoute::of(message.subject());
-        let key = ShortString::try_new(key).map_err(|error| {
-            TransportError::new(ErrorKind::Invalid, operation)
-                .about(message.subject())
-                .detail(error.to_string())
-        })?;
-        Ok(Self { exchange, key, mandatory, persistent })
-    }
-}
-
 impl Outgoing {
-    /// `message` on its own subject's route.
-    pub(crate) fn of(
-        message: &Message,
-        session: &Session,
-        operation: Operation,
-    ) -> Result<Self, TransportError> {
-        Ok(Self::on(&Route::of(message, operation)?, message, session))
+    /// `message` as its route has it.
+    pub(crate) fn on(route: &Route, message: &Message, session: &Session) -> Self {
+        let properties = convert::properties(message, &session.user, route.persistent);
+        Self { mandatory: None, properties, payload: message.payload().clone() }
     }
 
-    /// `message` on this route.
-    pub(crate) fn on(route: &Route, message: &Message, session: &Session) -> Self {
-        let Route { exchange, key, mandatory, persistent } = route.clone();
-        let properties = convert::properties(message, &session.user, persistent);
-        Self { exchange, key, mandatory, properties, payload: message.payload().clone() }
+    /// The same, to come back under this id.
+    pub(crate) fn mandatory_as(self, id: CorrelationId) -> Self {
+        let properties = self.properties.with_correlation_id(id.text());
+        Self { mandatory: Some(id), properties, ..self }
+    }
+
+    /// The same, to come back where no queue takes it.
+    pub(crate) fn mandatory_if(self, wanted: bool) -> Self {
+        if wanted { self.mandatory_as(CorrelationId::random()) } else { self }
     }
 }
 
@@ -119,10 +100,10 @@ async fn accepted(
 ) -> Result<(), TransportError> {
     const OPERATION: Operation = Operation::Publish;
     let session = link.line.session(OPERATION, due).await?;
+    let route = link.routes.of(message.subject(), OPERATION)?;
     // Whatever the subject, that nobody listens is no error unless the caller says so.
-    let route = Route { mandatory: require_receiver, ..Route::of(message, OPERATION)? };
-    let made = || Outgoing::on(&route, message, &session);
-    match session.publish_made(OPERATION, made, due).await? {
+    let made = || Outgoing::on(&route, message, &session).mandatory_if(require_receiver);
+    match session.publish(OPERATION, &route, made, due).await? {
         // A queue that is full keeps what it has; those that listen have heard it.
         Confirmed::Taken | Confirmed::Refused => Ok(()),
         Confirmed::Unroutable => Err(TransportError::new(ErrorKind::NoResponders, OPERATION)),
@@ -134,26 +115,32 @@ async fn accepted(
 pub(crate) struct Publisher {
     /// How many more messages may wait for their confirmation.
     window: Arc<Semaphore>,
-    known: Known,
-    pipeline: Pipeline,
+    passing: Passing,
+    /// Where all but questions go together.
+    together: Kept<Line>,
+    questions: Kept<Line>,
     lanes: Arc<Lanes>,
+    returned: Arc<Returned>,
 }
 
 impl Publisher {
-    /// At most `window` messages wait for their confirmation at a time.
-    pub(crate) fn new(window: usize) -> Self {
+    /// For the session with this number. At most `window` messages wait for their confirmation at a time.
+    /// What comes back is noted in `returned`.
+    pub(crate) fn new(session: u64, window: usize, returned: Arc<Returned>) -> Self {
         Self {
             window: Arc::new(Semaphore::new(window)),
-            known: Known::default(),
-            pipeline: Pipeline::default(),
+            passing: Passing::new(session),
+            together: Kept::default(),
+            questions: Kept::default(),
             lanes: Arc::default(),
+            returned,
         }
     }
 }
 
 impl Session {
-    /// Publishes once; returns when the broker has confirmed it, or said why not. Given up midway, it may
-    /// be published all the same.
+    /// Publishes what is made when it is needed, once as a rule; returns when the broker has confirmed it, or
+    /// said why not. It may be there twice. Given up midway, it may be published all the same.
     ///
     /// # Errors
     /// `Denied`, `NotFound` for an absent exchange, `TooLarge`, `Broker`, and without the broker's word
@@ -161,75 +148,117 @@ impl Session {
     pub(crate) async fn publish(
         &self,
         operation: Operation,
-        outgoing: &Outgoing,
-        due: Instant,
-    ) -> Result<Confirmed, TransportError> {
-        self.publish_made(operation, || outgoing.clone(), due).await
-    }
-
-    /// The same for what is made when it is needed: once, as a rule.
-    pub(crate) async fn publish_made(
-        &self,
-        operation: Operation,
+        route: &Route,
         make: impl Fn() -> Outgoing,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
-        let sending = self.sent(operation, make, due);
-        timeout_at(due, sending).await.unwrap_or_else(|_| {
-            let error = timed_out(operation);
-            Err(match self.blocked() {
-                Some(why) => error.detail(format!("the broker takes no messages for now: {why}")),
-                None => error,
-            })
-        })
+        let sending = self.sent(operation, &self.publisher.together, route, make, due);
+        // Else tokio lets each of many that one task polls wait in vain, once it finds that this task has
+        // done much.
+        let sending = unconstrained(timeout_at(due, sending));
+        sending.await.unwrap_or_else(|_| Err(self.late(operation)))
+    }
+
+    /// Publishes a question, which is there once at most. Whoever calls keeps the time.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish), and `Disconnected` too where the broker refused another question just
+    /// then, and it can't be known what became of this one.
+    pub(crate) async fn publish_question(
+        &self,
+        route: &Route,
+        make: impl Fn() -> Outgoing,
+        due: Instant,
+    ) -> Result<Confirmed, TransportError> {
+        self.sent(Operation::Request, &self.publisher.questions, route, make, due).await
     }
 
     async fn sent(
         &self,
         operation: Operation,
+        line: &Kept<Line>,
+        route: &Route,
         make: impl Fn() -> Outgoing,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
-        let Publisher { known, pipeline, .. } = &self.publisher;
-        let mut outgoing = make();
-        if !outgoing.mandatory && known.has(outgoing.exchange, outgoing.key.as_str()) {
-            let line = pipeline.line(&self.publishing, operation, due).await?;
+        let passing = &self.publisher.passing;
+        if passing.passes(route) {
+            let line = line.or_made(operation, due, || self.open_line(operation, due)).await?;
             let place = self.place(operation).await?;
-            // The client fails it when the connection is lost.
-            match Flight::new(&line, outgoing, move |_| drop(place)).await {
+            match Flight::new(&line, route, make(), move |_| drop(place)).await {
                 Ok(confirmed) => return Ok(confirmed),
+                // The client fails it when the connection is lost.
                 Err(_) if !self.stands() => return Err(lost(operation, self.why())),
                 // The message that the broker refused may be any of those that waited there.
-                Err(_) => known.forget_all(),
+                Err(unconfirmed) => {
+                    passing.forget_all();
+                    if let (Unconfirmed::Sent(error), Operation::Request) = (unconfirmed, operation)
+                    {
+                        return Err(in_doubt(&error));
+                    }
+                }
             }
-            outgoing = make();
         }
-        Box::pin(async {
-            tokio::select! {
-                sent = self.sent_alone(operation, outgoing, due) => sent,
-                why = self.over() => Err(lost(operation, why)),
-            }
-        })
-        .await
+        // Boxed, since it is seldom needed.
+        Box::pin(self.alone(operation, route, make(), due)).await
     }
 
-    async fn sent_alone(
+    async fn alone(
         &self,
         operation: Operation,
+        route: &Route,
         outgoing: Outgoing,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
-        let Publisher { known, lanes, .. } = &self.publisher;
-        let (exchange, key) = (outgoing.exchange, outgoing.key.clone());
-        let place = self.place(operation).await?;
-        let confirmed = lanes.publish(&self.publishing, operation, outgoing, place, due).await?;
-        known.learn(exchange, &key);
+        let Publisher { passing, lanes, .. } = &self.publisher;
+        let sending = async {
+            let place = self.place(operation).await?;
+            let open = self.open_line(operation, due);
+            lanes.publish(operation, route, outgoing, place, open).await
+        };
+        let confirmed = tokio::select! {
+            sent = sending => sent?,
+            why = self.over() => return Err(lost(operation, why)),
+        };
+        passing.learn(route);
         Ok(confirmed)
+    }
+
+    /// A new channel in confirm mode.
+    async fn open_line(
+        &self,
+        operation: Operation,
+        due: Instant,
+    ) -> Result<Arc<Line>, TransportError> {
+        let channel = self.publishing.channel(operation, due).await?;
+        let selecting = channel.confirm_select(ConfirmSelectOptions::default());
+        selecting.await.map_err(|error| failed(&error, operation))?;
+        Ok(Line::new(channel, &self.publisher.returned))
     }
 
     /// Waits for a place among those whose confirmation is waited for.
     async fn place(&self, operation: Operation) -> Result<OwnedSemaphorePermit, TransportError> {
         let window = Arc::clone(&self.publisher.window);
+        // Whoever waits for a place has it before this one can.
+        if let Ok(place) = Arc::clone(&window).try_acquire_owned() {
+            return Ok(place);
+        }
         window.acquire_owned().await.map_err(|_| lost(operation, self.why()))
     }
+
+    /// Its time is over; with the broker's reason, if it takes no messages.
+    pub(crate) fn late(&self, operation: Operation) -> TransportError {
+        let error = timed_out(operation);
+        match self.blocked() {
+            Some(why) => error.detail(format!("the broker takes no messages for now: {why}")),
+            None => error,
+        }
+    }
+}
+
+/// The error of a question that may have been asked.
+fn in_doubt(error: &lapin::Error) -> TransportError {
+    TransportError::new(ErrorKind::Disconnected, Operation::Request)
+        .detail("the broker refused another question before it confirmed this one, or this one")
+        .caused_by(failed(error, Operation::Request))
 }

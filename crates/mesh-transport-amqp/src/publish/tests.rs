@@ -1,10 +1,13 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use lapin::options::BasicGetOptions;
 use mesh_core::port::{AppendOptions, Capabilities, Limits, PublishOptions};
+use mesh_core::subject::Subject;
 use mesh_session::Session as _;
 use mesh_testkit::servers::rabbit::Account;
 use serde_json::json;
@@ -18,17 +21,27 @@ async fn session(bed: &Bed, user: &str, options: &AmqpOptions) -> Arc<Session> {
     Session::open(1, &bed.target(user), options).await.unwrap()
 }
 
-/// What is published by its queue's name.
-fn to_queue(session: &Session, name: &str, mandatory: bool) -> Outgoing {
+/// Publishes to a queue by its name.
+async fn to_queue(
+    session: &Session,
+    route: &Route,
+    mandatory: bool,
+) -> Result<Confirmed, TransportError> {
     let properties = BasicProperties::default().with_user_id(session.user.clone());
-    let (exchange, payload) = (AmqpExchange::Default, Bytes::from_static(b"{}"));
-    Outgoing { exchange, key: name.into(), mandatory, properties, payload }
+    let payload = Bytes::from_static(b"{}");
+    let outgoing = Outgoing { mandatory: None, properties, payload };
+    let make = || outgoing.clone().mandatory_if(mandatory);
+    session.publish(Operation::Publish, route, make, soon()).await
 }
 
-async fn event(session: &Session, subject: &str) -> Result<Confirmed, TransportError> {
-    let message = message(subject, "{}");
-    let outgoing = Outgoing::of(&message, session, Operation::Append)?;
-    session.publish(Operation::Append, &outgoing, soon()).await
+async fn event(session: &Session, route: &Route) -> Result<Confirmed, TransportError> {
+    let message = message("mesh.events.mail.sent", "{}");
+    let make = || Outgoing::on(route, &message, session);
+    session.publish(Operation::Append, route, make, soon()).await
+}
+
+fn route(routes: &Routes, subject: &str) -> Arc<Route> {
+    routes.of(&Subject::new(subject).unwrap(), Operation::Append).unwrap()
 }
 
 #[tokio::test]
@@ -42,15 +55,14 @@ async fn a_refusal_hits_its_own_message_and_no_other() {
     );
     bed.account(account).await;
     let session = session(&bed, "n1.news", &AmqpOptions::default()).await;
-    event(&session, "mesh.events.news.out").await.unwrap();
+    let routes = Routes::default();
+    event(&session, &route(&routes, "mesh.events.news.out")).await.unwrap();
     let all = (0..300).map(|number| {
         let denied = number % 3 == 0;
         let module = if denied { "mail" } else { "news" };
+        let route = route(&routes, &format!("mesh.events.{module}.e{}", number % 50));
         let session = &session;
-        async move {
-            let said = event(session, &format!("mesh.events.{module}.e{}", number % 50)).await;
-            (denied, said)
-        }
+        async move { (denied, event(session, &route).await) }
     });
     for (denied, said) in come(join_all(all)).await {
         match said {
@@ -74,14 +86,16 @@ async fn what_waits_on_a_channel_that_is_closed_is_sent_again() {
     bed.bind("mesh.events", "q", "#").await;
     let session = session(&bed, "n1.mail", &AmqpOptions::default()).await;
     // Both go over the channel that all share.
-    event(&session, "mesh.events.mail.sent").await.unwrap();
-    event(&session, "mesh.control.n1.alive").await.unwrap();
+    let routes = Routes::default();
+    let sent = route(&routes, "mesh.events.mail.sent");
+    let alive = route(&routes, "mesh.control.n1.alive");
+    event(&session, &sent).await.unwrap();
+    event(&session, &alive).await.unwrap();
     bed.delete("exchanges", "mesh.alive").await;
     let all = (0..100).map(|number| {
         let gone = number == 20;
-        let subject = if gone { "mesh.control.n1.alive" } else { "mesh.events.mail.sent" };
-        let session = &session;
-        async move { (gone, event(session, subject).await) }
+        let (session, route) = (&session, if gone { &alive } else { &sent });
+        async move { (gone, event(session, route).await) }
     });
     for (gone, said) in come(join_all(all)).await {
         match said {
@@ -89,27 +103,38 @@ async fn what_waits_on_a_channel_that_is_closed_is_sent_again() {
             Err(error) => assert!(gone && error.kind() == ErrorKind::NotFound, "{error}"),
         }
     }
-    event(&session, "mesh.events.mail.sent").await.unwrap();
+    event(&session, &sent).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_no_queue_takes_is_told_to_its_own_caller() {
     let bed = Bed::new().await;
+    // They confirm in their own time, one after the disk.
+    bed.queue("lasting", json!({ "x-queue-type": "quorum" })).await;
     bed.queue("there", json!({})).await;
+    bed.queue("full", json!({ "x-max-length": 1, "x-overflow": "reject-publish" })).await;
     let session = session(&bed, "n1.mail", &AmqpOptions::default()).await;
-    let all = (0..200).map(|number| {
-        let (name, wanted) = if number % 2 == 0 {
-            ("there", Confirmed::Taken)
-        } else {
-            ("absent", Confirmed::Unroutable)
-        };
-        let outgoing = to_queue(&session, name, true);
-        let session = &session;
-        async move { (wanted, session.publish(Operation::Publish, &outgoing, soon()).await) }
+    let queues = [
+        ("lasting", Confirmed::Taken),
+        ("absent", Confirmed::Unroutable),
+        ("there", Confirmed::Taken),
+        ("full", Confirmed::Refused),
+        ("absent-too", Confirmed::Unroutable),
+    ];
+    let queues = queues.map(|(name, wanted)| (Route::to_queue(name), wanted));
+    for (route, _) in &queues {
+        to_queue(&session, route, true).await.unwrap();
+    }
+    // All together, on one channel.
+    assert!(queues.iter().all(|(route, _)| session.publisher.passing.passes(route)));
+    let all = (0..1000).map(|number| {
+        let ((route, wanted), session) = (&queues[number % queues.len()], &session);
+        async move { (wanted, to_queue(session, route, true).await) }
     });
     for (wanted, said) in come(join_all(all)).await {
-        assert_eq!(said.unwrap(), wanted);
+        assert_eq!(said.unwrap(), *wanted);
     }
+    assert!(session.publisher.returned.is_empty());
 }
 
 #[tokio::test]
@@ -169,14 +194,15 @@ async fn calls_that_are_given_up_give_their_places_back() {
     bed.queue("q", json!({})).await;
     let options = AmqpOptions { publish_window: 2.try_into().unwrap(), ..AmqpOptions::default() };
     let session = session(&bed, "n1.mail", &options).await;
+    let route = Route::to_queue("q");
     for round in 0..20 {
-        let outgoing = to_queue(&session, "q", round % 2 == 0);
-        let given_up = session.publish(Operation::Publish, &outgoing, soon());
-        assert!(given_up.now_or_never().is_none());
+        assert!(to_queue(&session, &route, round % 2 == 0).now_or_never().is_none());
     }
-    let outgoing = to_queue(&session, "q", false);
-    for _ in 0..10 {
-        come(session.publish(Operation::Publish, &outgoing, soon())).await.unwrap();
+    for round in 0..10 {
+        come(to_queue(&session, &route, round % 2 == 0)).await.unwrap();
+    }
+    for round in 0..20 {
+        assert!(to_queue(&session, &route, round % 2 == 0).now_or_never().is_none());
     }
     let idle = Arc::clone(&session.publisher.window);
     drop(come(idle.acquire_many(2)).await.unwrap());
@@ -187,10 +213,9 @@ async fn a_session_that_ends_ends_what_is_under_way() {
     let bed = Bed::new().await;
     bed.queue("q", json!({})).await;
     let session = session(&bed, "n1.mail", &AmqpOptions::default()).await;
-    let outgoing = to_queue(&session, "q", false);
-    session.publish(Operation::Publish, &outgoing, soon()).await.unwrap();
-    let under_way = session.publish(Operation::Publish, &outgoing, soon());
-    let mut under_way = Box::pin(under_way);
+    let route = Route::to_queue("q");
+    to_queue(&session, &route, false).await.unwrap();
+    let mut under_way = Box::pin(to_queue(&session, &route, false));
     assert!((&mut under_way).now_or_never().is_none());
     session.abandon("the test says so");
     let told = come(under_way).await;
@@ -198,7 +223,65 @@ async fn a_session_that_ends_ends_what_is_under_way() {
     if let Err(error) = told {
         assert_eq!(error.kind(), ErrorKind::Disconnected, "{error}");
     }
-    let late = session.publish(Operation::Publish, &outgoing, soon()).await.unwrap_err();
+    let late = to_queue(&session, &route, false).await.unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Disconnected, "{late}");
     assert!(tokio::time::timeout(Duration::ZERO, session.over()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_question_is_never_sent_again_and_another_ones_refusal_harms_no_event() {
+    let bed = Bed::new().await;
+    for exchange in ["mesh.events", "mesh.rpc", "mesh.live"] {
+        bed.exchange(exchange).await;
+    }
+    bed.queue("serve.mail.send", json!({})).await;
+    bed.bind("mesh.rpc", "serve.mail.send", "serve.mail.send").await;
+    let (routes, session) =
+        (Routes::default(), session(&bed, "n1.mail", &AmqpOptions::default()).await);
+    let tool = route(&routes, "mesh.tools.mail.send");
+    let (gone, sent) = (route(&routes, "acme.orders"), route(&routes, "mesh.events.mail.sent"));
+    let ask = async |route: &Route, number: usize| {
+        let message = message("mesh.tools.mail.send", &number.to_string());
+        let make = || Outgoing::on(route, &message, &session).mandatory_if(number > 0);
+        session.publish_question(route, make, soon()).await
+    };
+    ask(&tool, 0).await.unwrap();
+    ask(&gone, 0).await.unwrap();
+    event(&session, &sent).await.unwrap();
+    bed.delete("exchanges", "mesh.live").await;
+    let asking = (1..=100).map(|number| {
+        let (ask, route) = (&ask, if number == 50 { &gone } else { &tool });
+        async move { (number, ask(route, number).await) }
+    });
+    let publishing = (0..50).map(|_| event(&session, &sent));
+    let (asked, published) =
+        come(async { tokio::join!(join_all(asking), join_all(publishing)) }).await;
+    for said in published {
+        assert_eq!(said.unwrap(), Confirmed::Taken);
+    }
+    let (mut taken, mut doubtful) = (vec![0], Vec::new());
+    for (number, said) in asked {
+        match said {
+            Ok(said) => {
+                assert!(number != 50 && said == Confirmed::Taken);
+                taken.push(number);
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Disconnected, "{error}");
+                doubtful.push(number);
+            }
+        }
+    }
+    assert!(doubtful.contains(&50));
+    let error = ask(&gone, 1).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let channel = session.reading_channel(Operation::Consume, soon()).await.unwrap();
+    let mut there = Vec::new();
+    let options = || BasicGetOptions { no_ack: true };
+    while let Some(got) = channel.basic_get("serve.mail.send".into(), options()).await.unwrap() {
+        there.push(String::from_utf8(got.delivery.data).unwrap().parse::<usize>().unwrap());
+    }
+    assert!(taken.iter().all(|number| there.contains(number)), "{there:?}");
+    let different: BTreeSet<_> = there.iter().collect();
+    assert_eq!(different.len(), there.len(), "asked twice: {there:?}");
 }

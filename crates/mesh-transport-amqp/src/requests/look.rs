@@ -16,14 +16,15 @@ use tokio::time::{Instant, timeout_at};
 
 use super::OPERATION;
 use crate::error::{passive, timed_out};
-use crate::publish::Outgoing;
+use crate::kept::Kept;
+use crate::publish::{Outgoing, Route};
 use crate::session::Session;
 
 /// The channel that looks go over, until the broker closes it because a queue is absent, and the looks at
 /// each queue that somebody waits for.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
-    channel: Mutex<Option<Channel>>,
+    channel: Kept<Channel>,
     at: parking_lot::Mutex<FxHashMap<ShortString, Arc<Look>>>,
 }
 
@@ -75,12 +76,13 @@ impl Looks {
         queue: &ShortString,
         due: Instant,
     ) -> Result<Option<u32>, TransportError> {
-        let channel = self.channel(session, due).await?;
+        let open = || async { session.reading_channel(OPERATION, due).await.map(Arc::new) };
+        let channel = self.channel.or_made(OPERATION, due, open).await?;
         let look = |channel: Channel| {
             let queue = queue.clone();
             async move { channel.queue_declare(queue, passive(), FieldTable::default()).await }
         };
-        if let Ok(found) = session.answered(OPERATION, due, look(channel)).await {
+        if let Ok(found) = session.answered(OPERATION, due, look(Channel::clone(&channel))).await {
             return Ok(Some(found.consumer_count()));
         }
         // It may be another's queue that is absent.
@@ -89,18 +91,6 @@ impl Looks {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    async fn channel(&self, session: &Session, due: Instant) -> Result<Channel, TransportError> {
-        // Whoever holds it may have more time.
-        let known = timeout_at(due, self.channel.lock()).await;
-        let mut known = known.map_err(|_| timed_out(OPERATION))?;
-        if let Some(channel) = known.as_ref().filter(|channel| channel.status().connected()) {
-            return Ok(channel.clone());
-        }
-        let channel = session.reading_channel(OPERATION, due).await?;
-        *known = Some(channel.clone());
-        Ok(channel)
     }
 }
 
@@ -132,14 +122,15 @@ const NO_EXPIRATION: &str = "none";
 /// `Denied`, `TimedOut`, `Disconnected`.
 pub(super) async fn permitted(
     session: &Session,
-    outgoing: &Outgoing,
+    route: &Route,
+    outgoing: Outgoing,
     due: Instant,
 ) -> Result<(), TransportError> {
     let channel = session.publishing.channel(OPERATION, due).await?;
-    let properties = outgoing.properties.clone().with_expiration(NO_EXPIRATION.into());
+    let properties = outgoing.properties.with_expiration(NO_EXPIRATION.into());
     let publishing = async {
         channel.confirm_select(ConfirmSelectOptions::default()).await?;
-        let (exchange, key) = (outgoing.exchange.as_str().into(), outgoing.key.clone());
+        let (exchange, key) = (route.exchange.as_str().into(), route.key.clone());
         let options = BasicPublishOptions::default();
         channel.basic_publish(exchange, key, options, &[], properties).await?.await
     };

@@ -15,10 +15,10 @@ use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::subject::Subject;
 use mesh_core::topology::MeshSubject;
+use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
-use crate::error::timed_out;
 use crate::link::Link;
 use crate::publish::{Confirmed, Outgoing};
 use crate::session::Session;
@@ -48,8 +48,8 @@ pub(crate) async fn ask(
 ) -> Result<Message, TransportError> {
     let about = |error: TransportError| error.about(message.subject());
     let session = link.line.session(OPERATION, due).await.map_err(about)?;
-    let answer = answer(link, &session, responder, message, due).await.map_err(about)?;
-    Ok(answer)
+    let answer = timeout_at(due, answer(link, &session, responder, message, due));
+    unconstrained(answer).await.unwrap_or_else(|_| Err(session.late(OPERATION))).map_err(about)
 }
 
 async fn answer(
@@ -59,25 +59,28 @@ async fn answer(
     message: &Message,
     due: Instant,
 ) -> Result<Message, TransportError> {
-    let mut outgoing = Outgoing::of(message, session, OPERATION)?;
-    outgoing.mandatory = true;
-    if let Some(queue) = queue_of(message.subject()) {
+    let route = link.routes.of(message.subject(), OPERATION)?;
+    if let Some(queue) = route.tool() {
         // A queue that is there and that nobody reads would keep the question until somebody does. One
         // that is absent gives it back.
-        if session.asking.looks.readers(session, &queue, due).await? == Some(0) {
-            look::permitted(session, &outgoing, due).await?;
+        if session.asking.looks.readers(session, queue, due).await? == Some(0) {
+            let outgoing = Outgoing::on(&route, message, session);
+            Box::pin(look::permitted(session, &route, outgoing, due)).await?;
             return Err(nobody());
         }
     }
     let replies = session.asking.answers.open(link, session, due).await?;
     let expected = replies.expect(responder);
-    let left = due.saturating_duration_since(Instant::now()).as_millis().clamp(1, LONGEST);
-    outgoing.properties = outgoing
-        .properties
-        .with_reply_to(replies.address().clone())
-        .with_correlation_id(expected.id())
-        .with_expiration(ShortString::from(left.to_string()));
-    match session.publish(OPERATION, &outgoing, due).await? {
+    let made = || {
+        let mut outgoing = Outgoing::on(&route, message, session).mandatory_as(expected.id());
+        let left = due.saturating_duration_since(Instant::now()).as_millis().clamp(1, LONGEST);
+        outgoing.properties = outgoing
+            .properties
+            .with_reply_to(replies.address().clone())
+            .with_expiration(ShortString::from(left.to_string()));
+        outgoing
+    };
+    match session.publish_question(&route, made, due).await? {
         Confirmed::Taken => {}
         Confirmed::Unroutable => return Err(nobody()),
         Confirmed::Refused => {
@@ -85,10 +88,7 @@ async fn answer(
                 .detail("the queue of those who answer refused it"));
         }
     }
-    let delivery = match timeout_at(due, expected.answer()).await {
-        Ok(delivery) => delivery?,
-        Err(_) => return Err(timed_out(OPERATION)),
-    };
+    let delivery = expected.answer().await?;
     let malformed =
         || TransportError::new(ErrorKind::Broker, OPERATION).detail("the answer is malformed");
     let subject = Subject::new(replies.address().as_str()).map_err(|_| malformed())?;

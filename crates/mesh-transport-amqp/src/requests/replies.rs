@@ -11,43 +11,40 @@ use mesh_session::Session as _;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::OPERATION;
+use crate::correlation::CorrelationId;
 use crate::counters::{Counters, count};
-use crate::error::{lost, timed_out};
+use crate::error::lost;
+use crate::kept::{Kept, Lasts};
 use crate::link::{Link, runtime_ended};
 use crate::live::{Place, Spot};
 use crate::session::Session;
 
-/// The queue of a session's answers, from the first question on.
+/// The queue of a session's answers, from the first question on, which is read from then on.
 #[derive(Debug, Default)]
-pub(super) struct Answers(tokio::sync::Mutex<Option<Arc<Replies>>>);
+pub(super) struct Answers(Kept<Replies>);
 
 impl Answers {
-    /// The queue, which is read from now on.
     pub(super) async fn open(
         &self,
         link: &Link,
         session: &Arc<Session>,
         due: Instant,
     ) -> Result<Arc<Replies>, TransportError> {
-        // Whoever holds it may have more time.
-        let known = timeout_at(due, self.0.lock()).await;
-        let mut known = known.map_err(|_| timed_out(OPERATION))?;
-        if let Some(replies) = known.as_ref().filter(|replies| !replies.is_over()) {
-            return Ok(Arc::clone(replies));
-        }
-        let spot = Place::of_answers().take(Arc::clone(session), due).await?;
-        let replies = Arc::new(Replies {
-            address: spot.queue.clone(),
-            waiting: Mutex::default(),
-            counters: link.counters.clone(),
-        });
-        *known = Some(Arc::clone(&replies));
-        // Not where the first question was asked: that runtime may end before this one does.
-        link.line.runtime().spawn(read(spot, End(Arc::clone(&replies))));
-        Ok(replies)
+        let open = || async {
+            let spot = Place::of_answers().take(Arc::clone(session), due).await?;
+            let replies = Arc::new(Replies {
+                address: spot.queue.clone(),
+                waiting: Mutex::default(),
+                counters: link.counters.clone(),
+            });
+            // Not where the first question was asked: that runtime may end before this one does.
+            link.line.runtime().spawn(read(spot, End(Arc::clone(&replies))));
+            Ok(replies)
+        };
+        self.0.or_made(OPERATION, due, open).await
     }
 }
 
@@ -61,7 +58,7 @@ pub(super) struct Replies {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    questions: FxHashMap<u128, Question>,
+    questions: FxHashMap<CorrelationId, Question>,
     over: Option<TransportError>,
 }
 
@@ -71,10 +68,16 @@ struct Question {
     sender: oneshot::Sender<Result<Delivery, TransportError>>,
 }
 
+impl Lasts for Replies {
+    fn lasts(&self) -> bool {
+        self.waiting.lock().over.is_none()
+    }
+}
+
 /// One who waits for an answer. Dropped, it doesn't.
 pub(super) struct Expected<'a> {
     replies: &'a Replies,
-    id: u128,
+    id: CorrelationId,
     answer: oneshot::Receiver<Result<Delivery, TransportError>>,
 }
 
@@ -87,7 +90,7 @@ impl Replies {
     /// Waits for an answer of `responder`, under an id that nobody can guess.
     pub(super) fn expect(&self, responder: &Responder) -> Expected<'_> {
         let (sender, answer) = oneshot::channel();
-        let id = rand::random();
+        let id = CorrelationId::random();
         let mut waiting = self.waiting.lock();
         match &waiting.over {
             Some(error) => {
@@ -101,14 +104,13 @@ impl Replies {
         Expected { replies: self, id, answer }
     }
 
-    fn is_over(&self) -> bool {
-        self.waiting.lock().over.is_some()
-    }
-
     /// Hands an answer to who waits for it. That of anybody but who was asked is none.
     fn take(&self, delivery: Delivery) {
         let properties = &delivery.properties;
-        let id = properties.correlation_id().as_ref().and_then(|id| read_id(id.as_str()));
+        let id = properties
+            .correlation_id()
+            .as_ref()
+            .and_then(|id| CorrelationId::read(id.as_str().as_bytes()));
         let user = properties.user_id().as_ref();
         let sender = user.and_then(|user| Principal::from_amqp_user(user.as_str()));
         let mut waiting = self.waiting.lock();
@@ -142,8 +144,8 @@ impl Replies {
 
 impl Expected<'_> {
     /// The id, as the answer must bring it.
-    pub(super) fn id(&self) -> ShortString {
-        ShortString::from(format!("{:032x}", self.id))
+    pub(super) fn id(&self) -> CorrelationId {
+        self.id
     }
 
     /// The answer.
@@ -159,12 +161,6 @@ impl Drop for Expected<'_> {
     fn drop(&mut self) {
         self.replies.waiting.lock().questions.remove(&self.id);
     }
-}
-
-/// An id as [`Expected::id`] writes it.
-pub(super) fn read_id(text: &str) -> Option<u128> {
-    let hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    hex.then(|| u128::from_str_radix(text, 16).ok())?
 }
 
 /// Nobody reads them any more. A runtime that ends drops it too.

@@ -14,10 +14,9 @@ use mesh_core::port::{
 };
 use mesh_core::provision::is_reserved_tool;
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{AmqpExchange, MeshSubject};
+use mesh_core::topology::MeshSubject;
 
 use super::queue_of;
-use crate::convert;
 use crate::counters::count;
 use crate::link::deadline;
 use crate::live::{Place, Sender, Sieve, Wanted, listen};
@@ -131,16 +130,14 @@ impl Answer for Owed {
         let sending = async {
             let due = deadline(link.options.connect_timeout);
             let session = link.line.session(OPERATION, due).await?;
-            let outgoing = Outgoing {
-                exchange: AmqpExchange::Rpc,
-                key: ShortString::from(self.to.as_str()),
-                mandatory: false,
-                properties: convert::properties(&answer, &session.user, false)
-                    .with_correlation_id(self.id.clone()),
-                payload: answer.payload().clone(),
+            let route = link.routes.of_answers(&self.to, OPERATION)?;
+            let made = || {
+                let mut outgoing = Outgoing::on(&route, &answer, &session);
+                outgoing.properties = outgoing.properties.with_correlation_id(self.id.clone());
+                outgoing
             };
             // A queue that is full takes no more answers, and its reader will not know.
-            session.publish(OPERATION, &outgoing, due).await.map(drop)
+            session.publish(OPERATION, &route, made, due).await.map(drop)
         };
         under_way.end(sending.await.map_err(about))
     }

@@ -306,18 +306,3 @@ async fn who_waits_hears_that_the_queue_of_its_answers_is_gone_and_the_next_one_
     let (asked, ()) = tokio::join!(ask(&crm, TOOL, LONG), answer(&mut calls));
     assert_eq!(asked.unwrap().payload(), "!");
 }
-
-#[test]
-fn a_correlation_id_is_read_as_it_was_written_and_no_other_way() {
-    for text in [
-        "",
-        "1",
-        &"f".repeat(31),
-        &"g".repeat(32),
-        &"f".repeat(33),
-        &format!("+{}", "f".repeat(31)),
-    ] {
-        assert_eq!(replies::read_id(text), None, "{text}");
-    }
-    assert_eq!(replies::read_id(&format!("{:032x}", 7)), Some(7));
-}

@@ -29,7 +29,7 @@ fn of_url(url: &str, pin: &str) -> Target {
 }
 
 async fn dialled(target: &Target) -> Result<Dialled, TransportError> {
-    come(dial(target, &AmqpOptions::default(), "a test")).await
+    come(dial(target, &AmqpOptions::default(), "a test", None)).await
 }
 
 /// It must come to nothing, with such an error, which must not tell the password.
@@ -39,7 +39,7 @@ async fn refused(
     kind: ErrorKind,
     may_retry: bool,
 ) -> String {
-    let Err(error) = come(dial(target, options, "a test")).await else { panic!("connected") };
+    let Err(error) = come(dial(target, options, "a test", None)).await else { panic!("connected") };
     assert_eq!((error.kind(), error.may_retry()), (kind, may_retry), "{error}");
     let password = target.login().password().expose();
     assert!(!format!("{error:?} {error}").contains(password), "{error}");

@@ -42,5 +42,5 @@ async fn the_client_ends_with_its_socket() {
     dialled.plug.pull();
     // The other end is dropped, with the client's thread.
     assert!(come(dialled.ended).await.is_err());
-    assert!(dialled.connection.create_channel().await.is_err());
+    assert!(come(dialled.connection.create_channel()).await.is_err());
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt;
@@ -14,6 +15,8 @@ use proptest::prelude::*;
 
 use super::super::legible;
 use super::super::sift::Sift;
+use crate::correlation::CorrelationId;
+use crate::publish::Returned;
 
 /// Gives what it has in pieces of these lengths, and then the rest.
 struct Pieces(VecDeque<u8>, VecDeque<usize>);
@@ -33,7 +36,7 @@ impl AsyncRead for Pieces {
 
 fn sifted(bytes: &[u8], pieces: Vec<usize>) -> Vec<u8> {
     let mut all = Vec::new();
-    let mut sift = Sift::new(Pieces(bytes.to_vec().into(), pieces.into()));
+    let mut sift = Sift::new(Pieces(bytes.to_vec().into(), pieces.into()), None);
     sift.read_to_end(&mut all).now_or_never().unwrap().unwrap();
     all
 }
@@ -132,6 +135,51 @@ proptest! {
             })
             .collect();
         prop_assert_eq!(sifted(&bytes, pieces), wanted);
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_comes_back_is_noted_before_anything_after_it_is_handed_on(
+        back in vec((any::<bool>(), 0_usize..40), 1..6),
+        pieces in vec(1_usize..60, 0..200),
+    ) {
+        const RETURN: [u8; 4] = [0, 60, 0, 50];
+        const ACK: [u8; 13] = [0, 60, 0, 80, 0, 0, 0, 0, 0, 0, 0, 7, 1];
+        let returned = Arc::new(Returned::default());
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for (comes_back, body) in back {
+            let id = CorrelationId::random();
+            let watched = returned.watch(id);
+            if comes_back {
+                let properties = BasicProperties::default()
+                    .with_content_type("text/plain".into())
+                    .with_correlation_id(id.text())
+                    .with_message_id(CorrelationId::random().text());
+                bytes.extend(frame(1, &RETURN));
+                bytes.extend(frame(2, &written(&properties)));
+                ends.push((Some(bytes.len()), watched));
+                bytes.extend(frame(3, &vec![7; body]));
+            } else {
+                ends.push((None, watched));
+            }
+            bytes.extend(frame(1, &ACK));
+        }
+        let pieces = Pieces(bytes.clone().into(), pieces.into());
+        let mut sift = Sift::new(pieces, Some(returned));
+        let (mut handed, mut buffer) = (0, [0; 16]);
+        while let Ok(count @ 1..) = sift.read(&mut buffer).now_or_never().unwrap() {
+            handed += count;
+            for (end, watched) in &ends {
+                if end.is_some_and(|end| handed >= end) {
+                    prop_assert!(watched.came_back(), "{handed}");
+                }
+            }
+        }
+        prop_assert_eq!(handed, bytes.len());
+        for (end, watched) in &ends {
+            prop_assert_eq!(watched.came_back(), end.is_some());
+        }
     }
 }
 
