@@ -20,9 +20,7 @@ pub(crate) fn init() -> Result<(), Failure> {
     };
     let filter = match asked.to_str() {
         None => Err("not UTF-8".to_owned()),
-        Some(asked) => {
-            EnvFilter::builder().parse(completed(asked)).map_err(|error| error.to_string())
-        }
+        Some(asked) => understood(asked),
     };
     let filter = filter.map_err(|error| {
         let hint =
@@ -35,6 +33,18 @@ pub(crate) fn init() -> Result<(), Failure> {
         .with_ansi(false)
         .init();
     Ok(())
+}
+
+/// A word alone is a level: as the name of a part, a level with a slip in it would log nothing.
+fn understood(asked: &str) -> Result<EnvFilter, String> {
+    let is_level = |part: &&str| part.parse::<LevelFilter>().is_ok();
+    let is_part = |part: &&str| part.is_empty() || part.contains(['=', '[', ']']);
+    let mut parts = asked.split(',').map(str::trim);
+    if let Some(word) = parts.find(|part| !is_level(part) && !is_part(part)) {
+        let levels = "off, error, warn, info, debug or trace";
+        return Err(format!("{word:?} is no level ({levels})"));
+    }
+    EnvFilter::builder().parse(completed(asked)).map_err(|error| error.to_string())
 }
 
 /// The same, with what is chatty at `warn` where everything else is more: unless it is named.
@@ -54,6 +64,17 @@ fn completed(asked: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_level_with_a_slip_in_it_is_refused() {
+        for slip in ["debgu", "mesh_sdk", "mesh_sdk=trace,wran"] {
+            assert!(understood(slip).is_err_and(|told| told.contains("is no level")), "{slip}");
+        }
+        for good in ["debug", "WARN", "3", "mesh_sdk=trace, info", "[handle]=debug", "info,"] {
+            assert!(understood(good).is_ok(), "{good}");
+        }
+        assert!(understood("mesh_sdk=bogus").is_err());
+    }
 
     #[test]
     fn what_is_chatty_is_at_warn_unless_it_is_named_or_everything_is_less() {

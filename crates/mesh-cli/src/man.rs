@@ -28,6 +28,7 @@ pub(crate) fn run(asked: &Man, shell: &mut Shell) -> Result<Exit, Failure> {
         command = found.clone();
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).map_err(Failure::unwritten)?;
+    let program = concat!("mesh ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command).source(program).render(&mut page).map_err(Failure::unwritten)?;
     shell.script(&page)
 }

@@ -82,7 +82,9 @@ pub(super) fn judge(files: &mut Files) -> Verdict {
     if reading.meshes.is_empty() && reading.modules.len() == 1 {
         notes.push(ALONE);
     }
-    if reading.files.len() > 1 && (0..reading.files.len()).any(|number| is_broken(&number)) {
+    let is_missing = reading.meshes.iter().flat_map(|(_, named)| named).any(Option::is_none);
+    let one_is_broken = (0..reading.files.len()).any(|number| is_broken(&number));
+    if is_missing || reading.files.len() > 1 && one_is_broken {
         notes.push(AS_FAR);
     }
     Verdict { problems: in_order(problems, files), notes }
@@ -183,8 +185,8 @@ impl Broken {
     fn leave(&self, kind: &ProblemKind) -> bool {
         let known = |module: &ModuleName| !self.others && !self.modules.contains(module);
         match kind {
-            ProblemKind::UnknownModule(module) => known(module),
-            ProblemKind::UnknownTool(tool) => known(&tool.module),
+            ProblemKind::UnknownModule { module, .. } => known(module),
+            ProblemKind::UnknownTool { tool, .. } => known(&tool.module),
             ProblemKind::NobodyProvides { from: Some(from), .. } => known(from),
             ProblemKind::NobodyProvides { from: None, .. }
             | ProblemKind::NobodyEmits(_)

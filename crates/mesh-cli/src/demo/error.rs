@@ -78,7 +78,12 @@ impl DemoError {
             Self::NothingTried => {
                 "let a module consume what another emits, or call a tool of another"
             }
-            Self::NoServer(_) => "or name a server of your own with --credentials",
+            Self::NoServer(why) if why.starts_with("MESH_") => {
+                "name another with that variable, by its whole path, or unset it to have one looked for; or run on a server of your own with --credentials"
+            }
+            Self::NoServer(_) => {
+                "a server of your own does as well: --credentials names the folder that leads to it"
+            }
             Self::Credentials(_) | Self::NoCredential(_) => {
                 "the folder holds a document for the controller, each module on each of its nodes and each person; `mesh demo --help` says how they are named"
             }

@@ -114,6 +114,17 @@ fn what_a_broken_manifest_may_still_say_is_not_missed() {
 }
 
 #[test]
+fn that_a_manifest_could_not_be_read_is_said_of_what_depends_on_it() {
+    let folder = good("check-missing");
+    folder.write("mesh.toml", MESH.replace("modules/stock.toml", "modules/gone.toml"));
+    let run = check(&folder, &["mesh.toml"]);
+    assert!(text(&run.stdout).contains("error[unreadable-manifest]"), "{}", text(&run.stdout));
+    assert!(
+        text(&run.stdout).contains("note: what is between the modules was checked only as far")
+    );
+}
+
+#[test]
 fn what_nobody_gets_or_gives_is_a_warning_and_can_be_denied() {
     let folder = good("check-warnings");
     folder.write("modules/shop.toml", SHOP.replace("'sold'", "'sold', 'lost'"));

@@ -77,6 +77,7 @@ fn without_a_server_to_start_it_exits_2_and_says_where_to_get_one() {
     let told = text(&run.stderr);
     assert!(told.contains("MESH_NATS_SERVER names /no/such/nats-server"), "{told}");
     assert!(told.contains("--credentials"), "{told}");
+    assert!(told.contains("hint: name another with that variable"), "{told}");
 }
 
 #[test]

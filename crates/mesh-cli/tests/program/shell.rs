@@ -141,7 +141,9 @@ fn the_completions_of_every_shell_know_every_command() {
 fn the_manual_has_a_page_of_the_program_and_of_each_command() {
     let page = |path: &[&str]| text(&mesh(&[&["man"], path].concat()).stdout);
     assert!(page(&[]).contains(".TH mesh 1"));
-    assert!(page(&["check"]).contains(".TH mesh-check 1"), "{}", page(&["check"]));
+    let version = env!("CARGO_PKG_VERSION");
+    let head = format!(".TH mesh-check 1  \"mesh {version}\"");
+    assert!(page(&["check"]).contains(&head), "{}", page(&["check"]));
     assert!(page(&["demo"]).contains("exit"));
 }
 

@@ -1,6 +1,7 @@
 //! What to do about a problem, and its name for programs.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use super::{PatternError, ProblemKind, SchemaError, ToolRefError};
 use crate::name::{NameError, NameProblem};
@@ -29,11 +30,11 @@ impl ProblemKind {
             Self::OwnTool(_) => "own-tool",
             Self::Unreadable { .. } => "unreadable-manifest",
             Self::Access => "access",
-            Self::UnknownNode(_) => "unknown-node",
-            Self::UnknownModule(_) => "unknown-module",
+            Self::UnknownNode { .. } => "unknown-node",
+            Self::UnknownModule { .. } => "unknown-module",
             Self::UnassignedManifest(_) => "unassigned-manifest",
             Self::ModuleTwice { .. } => "module-twice",
-            Self::UnknownTool(_) => "unknown-tool",
+            Self::UnknownTool { .. } => "unknown-tool",
             Self::NobodyServes(_) => "nobody-serves",
             Self::Nowhere(_) => "runs-nowhere",
             Self::NobodyEmits(_) => "nobody-emits",
@@ -48,6 +49,10 @@ impl ProblemKind {
     pub fn hint(&self) -> Cow<'static, str> {
         let hint = match self {
             Self::UnknownKey { key, known } => return did_you_mean(key, known),
+            Self::UnknownNode { near: Some(near), .. } => return meant(near),
+            Self::UnknownModule { near: Some(near), .. } => return meant(near),
+            Self::UnknownTool { near: Some(near), .. } => return meant(near),
+            Self::NobodyProvides { near: Some(near), .. } => return meant(near),
             Self::MissingKey(key) => return format!("add `{key} = …`").into(),
             Self::WrongType(words) => right_type(words),
             Self::Name { error, .. } => right_name(error),
@@ -77,16 +82,20 @@ impl ProblemKind {
             Self::OwnTool(_) => "leave it out: a module runs its own code without the mesh",
             Self::Unreadable { .. } => "`manifest` is a path relative to the mesh file",
             Self::Access => "give one of the two",
-            Self::UnknownNode(_) => "list it under `nodes`",
-            Self::UnknownModule(_) => "`module` must equal `name` in the manifest",
+            Self::UnknownNode { near: None, .. } => "list it under `nodes`",
+            Self::UnknownModule { near: None, .. } => "`module` must equal `name` in the manifest",
             Self::UnassignedManifest(_) => "add it to `assignments`; `nodes = []` runs it nowhere",
             Self::ModuleTwice { .. } => "give one of them another name",
-            Self::UnknownTool(_) => "let its module list it under `tools`, or leave it out",
+            Self::UnknownTool { near: None, .. } => {
+                "let its module list it under `tools`, or leave it out"
+            }
             Self::NobodyServes(_) => "assign its module to a node",
             Self::Nowhere(_) => "list nodes that run it, if it is meant to run",
             Self::NobodyEmits(_) => "let a module emit one, or leave the pattern out",
             Self::NobodyConsumes(_) => "let a module consume it, if somebody should get it",
-            Self::NobodyProvides { .. } => "let a module list it under `provides`, or leave it out",
+            Self::NobodyProvides { near: None, .. } => {
+                "let a module list it under `provides`, or leave it out"
+            }
             Self::SeveralProvide { .. } => "say which with `from`",
             Self::SubjectTooLong(_) => "shorten the event's name",
         };
@@ -132,12 +141,39 @@ fn right_type(words: &str) -> &'static str {
 }
 
 fn did_you_mean(key: &str, known: &[String]) -> Cow<'static, str> {
-    let near = known.iter().map(|known| (distance(key, known), known));
-    match near.filter(|(distance, known)| *distance <= known.len().div_ceil(3)).min() {
-        Some((_, near)) => format!("did you mean `{near}`?").into(),
+    match nearest(key, known) {
+        Some(near) => meant(near),
         None if known.is_empty() => "leave it out".into(),
         None => format!("leave it out; there may be {}", known.join(", ")).into(),
     }
+}
+
+fn meant(near: &impl Display) -> Cow<'static, str> {
+    format!("did you mean `{near}`?").into()
+}
+
+/// Which of these names is much like `found`, if any is. Short ones are too like each other to tell, and
+/// where only a number differs another one is meant.
+pub(super) fn near_name<T: ToString>(found: &str, known: impl IntoIterator<Item = T>) -> Option<T> {
+    let unnumbered = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    let found_unnumbered = unnumbered(found);
+    let known = known.into_iter().filter(|known| {
+        let known = known.to_string();
+        known.len() >= 4 && unnumbered(&known) != found_unnumbered
+    });
+    nearest(found, known)
+}
+
+/// Which of them is much like `found`, if any is: a few characters apart, or begun and cut short.
+fn nearest<T: ToString>(found: &str, known: impl IntoIterator<Item = T>) -> Option<T> {
+    let near = known.into_iter().filter_map(|known| {
+        let right = known.to_string();
+        let distance = distance(found, &right);
+        let begun = found.len() >= 3 && right.starts_with(found);
+        (begun || distance <= right.len().div_ceil(3)).then_some((distance, right, known))
+    });
+    let near = near.min_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    near.map(|(_, _, known)| known)
 }
 
 /// How many characters to put in, take out or change to make `right` of `found`; no more than its

@@ -100,11 +100,21 @@ pub enum ProblemKind {
     #[error("either `administrator = true` or `tools` is wanted")]
     Access,
     /// An assignment to a node that the mesh doesn't have.
-    #[error("no node is named {0}")]
-    UnknownNode(NodeName),
+    #[error("no node is named {node}")]
+    UnknownNode {
+        /// The name.
+        node: NodeName,
+        /// One that there is, and whose name is much like it.
+        near: Option<NodeName>,
+    },
     /// An assignment of a module that no manifest is called after.
-    #[error("no manifest has the name {0}")]
-    UnknownModule(ModuleName),
+    #[error("no manifest has the name {module}")]
+    UnknownModule {
+        /// The name.
+        module: ModuleName,
+        /// One that there is, and whose name is much like it.
+        near: Option<ModuleName>,
+    },
     /// A manifest of a module that the mesh file doesn't have.
     #[error("the mesh file has no module {0}")]
     UnassignedManifest(ModuleName),
@@ -117,8 +127,13 @@ pub enum ProblemKind {
         earlier: Arc<str>,
     },
     /// A call or a grant of a tool that no module has.
-    #[error("no module has the tool {0}")]
-    UnknownTool(ToolRef),
+    #[error("no module has the tool {tool}")]
+    UnknownTool {
+        /// The tool.
+        tool: ToolRef,
+        /// One that there is, and whose name is much like it.
+        near: Option<ToolRef>,
+    },
     /// A tool that is called, of a module that runs nowhere.
     #[error("nobody serves {0}: its module is assigned to no node")]
     NobodyServes(ToolRef),
@@ -138,6 +153,8 @@ pub enum ProblemKind {
         provision: ProvisionName,
         /// Whose, where the requirement says so.
         from: Option<ModuleName>,
+        /// One that is provided, and whose name is much like it.
+        near: Option<ProvisionName>,
     },
     /// A requirement that several modules meet, without saying which is meant.
     #[error("several modules provide {provision}: {modules}")]

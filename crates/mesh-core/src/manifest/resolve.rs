@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use super::advice::near_name;
 use super::{
     Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Problems,
-    Severity, ToolRef,
+    Severity, Tool, ToolRef,
 };
-use crate::name::ModuleName;
+use crate::name::{ModuleName, ProvisionName};
 
 impl Mesh {
     /// Puts a mesh file and its modules' manifests together. An assignment finds its manifest by
@@ -54,7 +55,7 @@ impl Mesh {
 
     fn check_calls(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
         for (index, call) in manifest.calls.iter().enumerate() {
-            if let Some((severity, kind)) = self.unserved(call) {
+            if let Some((severity, kind)) = self.unserved(call, Some(&manifest.name)) {
                 let field = format!("calls[{index}]");
                 problems.push(manifest.source.problem(severity, &field, kind));
             }
@@ -67,7 +68,7 @@ impl Mesh {
                 continue;
             };
             for (index, tool) in tools.iter().enumerate() {
-                if let Some((severity, kind)) = self.unserved(tool) {
+                if let Some((severity, kind)) = self.unserved(tool, None) {
                     let field = format!("people[{person}].tools[{index}]");
                     problems.push(file.source.problem(severity, &field, kind));
                 }
@@ -75,14 +76,38 @@ impl Mesh {
         }
     }
 
-    fn unserved(&self, tool: &ToolRef) -> Option<(Severity, ProblemKind)> {
+    /// What is wrong with a call of `tool` by a module, or by a person.
+    fn unserved(
+        &self,
+        tool: &ToolRef,
+        caller: Option<&ModuleName>,
+    ) -> Option<(Severity, ProblemKind)> {
         if self.tool(tool).is_none() {
-            Some((Severity::Error, ProblemKind::UnknownTool(tool.clone())))
+            let near = near_name(&tool.to_string(), self.tools_beside(caller));
+            Some((Severity::Error, ProblemKind::UnknownTool { tool: tool.clone(), near }))
         } else if !self.is_served(tool) {
             Some((Severity::Warning, ProblemKind::NobodyServes(tool.clone())))
         } else {
             None
         }
+    }
+
+    /// The tools of all modules but the caller.
+    fn tools_beside(&self, caller: Option<&ModuleName>) -> impl Iterator<Item = ToolRef> {
+        let modules = self.modules().map(|module| &module.manifest);
+        let others = modules.filter(move |manifest| Some(&manifest.name) != caller);
+        others.flat_map(|manifest| {
+            let of =
+                |tool: &Tool| ToolRef { module: manifest.name.clone(), tool: tool.name.clone() };
+            manifest.tools.iter().map(of)
+        })
+    }
+
+    /// What the module provides, or all do.
+    fn provided_by(&self, from: Option<&ModuleName>) -> impl Iterator<Item = &ProvisionName> {
+        let modules = self.modules().map(|module| &module.manifest);
+        let asked = modules.filter(move |m| from.is_none_or(|from| m.name == *from));
+        asked.flat_map(|manifest| manifest.provides.iter().map(|provided| &provided.name))
     }
 
     fn check_requirements(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
@@ -96,7 +121,10 @@ impl Mesh {
             let kind = match (&requirement.from, all.as_slice()) {
                 (Some(from), _) if all.contains(&from) => continue,
                 (None, [_]) => continue,
-                (Some(_), _) | (None, []) => ProblemKind::NobodyProvides { provision, from },
+                (Some(_), _) | (None, []) => {
+                    let near = near_name(provision.as_str(), self.provided_by(from.as_ref()));
+                    ProblemKind::NobodyProvides { near: near.cloned(), provision, from }
+                }
                 (None, several) => {
                     let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
                     ProblemKind::SeveralProvide { provision, modules: names.join(", ") }
@@ -141,7 +169,8 @@ fn modules(
         };
         for (node, name) in assignment.nodes.iter().enumerate() {
             if !file.nodes.contains(name) {
-                let kind = ProblemKind::UnknownNode(name.clone());
+                let near = near_name(name.as_str(), &file.nodes).cloned();
+                let kind = ProblemKind::UnknownNode { node: name.clone(), near };
                 push(Severity::Error, &format!("nodes[{node}]"), kind);
             }
         }
@@ -149,11 +178,11 @@ fn modules(
             push(Severity::Warning, "nodes", ProblemKind::Nowhere(assignment.module.clone()));
         }
         match manifests.get(&assignment.module) {
-            None => push(
-                Severity::Error,
-                "module",
-                ProblemKind::UnknownModule(assignment.module.clone()),
-            ),
+            None => {
+                let module = assignment.module.clone();
+                let near = near_name(module.as_str(), manifests.keys().copied()).cloned();
+                push(Severity::Error, "module", ProblemKind::UnknownModule { module, near });
+            }
             Some(&manifest) => {
                 let module =
                     AssignedModule { manifest: manifest.clone(), nodes: assignment.nodes.clone() };

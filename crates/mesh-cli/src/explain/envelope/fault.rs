@@ -214,7 +214,21 @@ pub(super) fn of_event(capture: &Capture<'_>, error: &EventError) -> Fault {
         (problem, Some(header)) => header.place(offset_of(problem)),
     };
     let (code, rule, hint) = event_words(&error.problem);
-    Fault::new(code, what, place, rule).hint(hint.replace("FIELD", field))
+    let fields = match error.problem {
+        EventProblem::Missing if REQUIRED_HEADERS.contains(&field) => missing(capture),
+        _ => field.to_owned(),
+    };
+    Fault::new(code, what, place, rule).hint(hint.replace("FIELD", &fields))
+}
+
+/// Headers that each event has, in header mode.
+const REQUIRED_HEADERS: [&str; 5] = ["x-event-id", "x-source", "x-node", "x-time", "content-type"];
+
+/// All that are missing, since the first of them is what the parser stops at.
+fn missing(capture: &Capture<'_>) -> String {
+    let is_there = |name: &str| capture.headers.iter().any(|header| header.is(name));
+    let missing = REQUIRED_HEADERS.into_iter().filter(|name| !is_there(name));
+    missing.collect::<Vec<_>>().join(", ")
 }
 
 fn offset_of(problem: &EventProblem) -> usize {

@@ -167,6 +167,12 @@ fn a_fault_is_told_at_its_place_in_the_capture() {
 }
 
 #[test]
+fn all_headers_that_an_event_lacks_are_told_at_once() {
+    let explained = one("subject: mesh.events.mail.sent\nx-source: mail\nx-node: n1\n\n{}");
+    assert!(text(&explained).contains("hint: add x-event-id, x-time, content-type"));
+}
+
+#[test]
 fn depth_and_size_are_bounded() {
     let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
     assert_eq!(one(&deep).fault.unwrap().code, "depth");

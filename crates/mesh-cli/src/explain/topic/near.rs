@@ -33,7 +33,8 @@ struct Near {
 
 /// Why a text is nothing of the mesh's.
 pub(super) fn unknown(text: &str) -> Box<Fault> {
-    let Some(Near { shape, .. }) = nearest(text) else {
+    let near = nearest(text).or_else(|| nearest(&text.to_ascii_lowercase()));
+    let Some(Near { shape, .. }) = near else {
         let place = Place::of(text.as_bytes(), 0);
         let fault = Fault::new("unknown", "like nothing of the mesh's", place, RULE);
         return Box::new(
@@ -72,6 +73,17 @@ pub(super) fn departs(text: &str, shape: &'static str) -> Box<Fault> {
     let mut fault = Fault::new("shape", what, place, RULE).hint(format!("nearest is {shape}"));
     fault.instead = mended(text, &wanted).into_iter().collect();
     Box::new(fault)
+}
+
+/// Of what a manifest has, the name that is much like one it does not have: as an end of a note.
+pub(super) fn meant<T: ToString>(name: &str, known: impl IntoIterator<Item = T>) -> String {
+    let known = known.into_iter().map(|known| known.to_string());
+    let distance = |known: &str| strsim::damerau_levenshtein(known, name);
+    let nearest = known.map(|known| (distance(&known), known)).min();
+    match nearest.filter(|(distance, known)| *distance <= 2.min(known.len() / 3)) {
+        Some((_, known)) => format!(" (did you mean {known}?)"),
+        None => String::new(),
+    }
 }
 
 /// A subject of the mesh's that is very near to a text that could be something else.

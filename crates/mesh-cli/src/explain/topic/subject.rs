@@ -85,12 +85,16 @@ fn absent(subject: &MeshSubject, mesh: &Mesh) -> Option<String> {
     };
     match subject {
         MeshSubject::Event { event, .. } | MeshSubject::Replay { event, .. } => {
-            let emitted = found.manifest.emits.contains(event);
-            (!emitted)
-                .then(|| format!("{module} does not emit {event}: its manifest has no such event"))
+            let emits = &found.manifest.emits;
+            (!emits.contains(event)).then(|| {
+                let meant = near::meant(event.as_str(), emits);
+                format!("{module} does not emit {event}: its manifest has no such event{meant}")
+            })
         }
         MeshSubject::Tool { tool, .. } if !serves(&found.manifest, tool) => {
-            Some(format!("{module} does not serve {tool}: its manifest has no such tool"))
+            let tools = found.manifest.tools.iter().map(|tool| &tool.name);
+            let meant = near::meant(tool.as_str(), tools);
+            Some(format!("{module} does not serve {tool}: its manifest has no such tool{meant}"))
         }
         _ if found.nodes.is_empty() => Some(format!("{module} runs nowhere")),
         _ => None,

@@ -164,6 +164,9 @@ fn with_a_mesh_file_those_are_told_who_are_in_it_and_where_it_says_so() {
     assert!(tool.contains("- audit (on n1) calls mail.send: m.toml:4:10"), "{tool}");
     assert!(tool.contains("- mail (on n1) serves send: m.toml:5:8"), "{tool}");
     assert!(shown("mesh.events.mail.lost").contains("mail does not emit lost"));
+    assert!(shown("mesh.events.mail.leter.sent").contains("(did you mean letter.sent?)"));
+    assert!(shown("mesh.tools.mail.snd").contains("(did you mean send?)"));
+    assert!(!shown("mesh.tools.mail.count").contains("did you mean"));
     assert!(shown("mesh.events.crm.lost").contains("no module is called crm"));
     assert!(shown("mesh.ask.n9.status").contains("no node is called n9"));
     let pattern = shown("mail.>");
@@ -191,7 +194,7 @@ fn what_is_near_is_told_and_is_something() {
         ("mesh.tool.mail.send", Some("mesh.tools.mail.send")),
         ("mesh.control.n1.reprot", Some("mesh.control.n1.report")),
         ("mash.events.mail.sent", Some("mesh.events.mail.sent")),
-        ("MESH.EVENTS.mail.sent", None),
+        ("MESH.EVENTS.mail.sent", Some("mesh.events.mail.sent")),
         ("mesh.events.mail", None),
         ("mesh.events.Mail.Sent", Some("mesh.events.mail.Sent")),
         ("mesh.events.Ma_il.Sent", None),
@@ -211,6 +214,12 @@ fn what_is_near_is_told_and_is_something() {
         assert_eq!(fault.instead.first().map(String::as_str), near, "{bad}");
         assert!(text(&explained).contains("hint: "), "{bad}");
     }
+}
+
+#[test]
+fn a_subject_in_capitals_is_told_as_it_is_written() {
+    let fault = explain("MESH.EVENTS.mail.sent", None, None).fault.unwrap();
+    assert_eq!(fault.instead, ["mesh.events.mail.sent"]);
 }
 
 #[test]

@@ -136,3 +136,47 @@ fn many_events_and_patterns_are_compared_in_time_for_their_number() {
     let mesh = Mesh::on_one_node(&"n1".parse().unwrap(), manifests).unwrap();
     assert_eq!(mesh.warnings().len(), 20_000);
 }
+
+#[test]
+fn a_name_that_is_nearly_right_is_told_the_right_one() {
+    let parse = |file: &str, text: &str| ModuleManifest::parse(file, text).unwrap();
+    let stock = "name = 'stock'\nversion = '1'\ntools = [{ name = 'count', description = 'T' }]
+provides = [{ name = 'shelf', credential = [] }]";
+    let shop = "name = 'shop'\nversion = '1'\ncalls = ['stock.cuont', 'stock.price']
+requires = [{ provision = 'shlf' }, { provision = 'bed' }]";
+    let file = mesh_file(
+        "nodes = [{ name = 'north' }, { name = 'node1' }]
+assignments = [
+  { module = 'shop', manifest = 'shop', nodes = ['nort', 'node2'] },
+  { module = 'stock', manifest = 'stock', nodes = ['north'] },
+  { module = 'sotck', manifest = 'stock', nodes = ['north'] },
+]
+people = [{ name = 'ben', tools = ['stock.coun'] }]",
+    );
+    let manifests = [parse("shop.toml", shop), parse("stock.toml", stock)];
+    let problems = Mesh::resolve(&file, &manifests).unwrap_err();
+    let hint = |told: &str| {
+        let problem = problems.iter().find(|problem| problem.to_string().contains(told)).unwrap();
+        problem.kind.hint().into_owned()
+    };
+    assert_eq!(hint("has the tool stock.cuont"), "did you mean `stock.count`?");
+    assert_eq!(hint("has the tool stock.coun "), "did you mean `stock.count`?");
+    assert_eq!(hint("provides shlf"), "did you mean `shelf`?");
+    assert_eq!(hint("named nort "), "did you mean `north`?");
+    assert_eq!(hint("the name sotck"), "did you mean `stock`?");
+    // Another, not a slip.
+    assert_eq!(hint("named node2"), "list it under `nodes`");
+    assert!(hint("has the tool stock.price").starts_with("let its module list it"));
+    assert!(hint("provides bed").starts_with("let a module list it"));
+}
+
+#[test]
+fn a_key_that_is_cut_short_is_told_the_whole_one() {
+    let problems = mesh_refused(
+        "nodes = [{ name = 'n1' }]\nassignments = []\npeople = [{ name = 'a', admin = true }]",
+    );
+    assert!(
+        problems.iter().any(|told| told.contains("did you mean `administrator`?")),
+        "{problems:?}"
+    );
+}

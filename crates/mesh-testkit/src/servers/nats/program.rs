@@ -102,8 +102,9 @@ fn judge(path: &Path) -> Result<(), String> {
         .output()
         .map_err(|error| format!("it can't be run: {error}"))?;
     let printed = String::from_utf8_lossy(&output.stdout);
+    let first = printed.lines().next().unwrap_or_default();
     let version = Version::parse(&printed)
-        .ok_or_else(|| format!("it does not say which nats-server it is, but {printed:?}"))?;
+        .ok_or_else(|| format!("it does not say which nats-server it is, but {first:?}"))?;
     version.refusal().map_or(Ok(()), Err)
 }
 
