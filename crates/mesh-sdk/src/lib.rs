@@ -76,3 +76,7 @@ pub use mesh_transport_nats as nats;
 /// The crate `mesh-transport-amqp`, with the feature `amqp`.
 #[cfg(feature = "amqp")]
 pub use mesh_transport_amqp as amqp;
+
+/// The crate `mesh-store`, with the feature `store`.
+#[cfg(feature = "store")]
+pub use mesh_store as store;

@@ -5,7 +5,7 @@ use crate::run::{Failure, Workspace};
 
 /// What is given to `--features`. Each feature adds one adapter and knows of no other, so that pairs would
 /// show nothing new.
-const SETS: &[&str] = &["", "memory", "nats", "amqp"];
+const SETS: &[&str] = &["", "memory", "nats", "amqp", "store"];
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
     for set in SETS {
