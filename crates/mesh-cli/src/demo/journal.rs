@@ -5,6 +5,7 @@ use std::time::Duration;
 use mesh_core::event::EventId;
 use mesh_core::identity::Instance;
 use mesh_core::name::EventName;
+use mesh_core::topology::{ConsumerRules, StreamName};
 use mesh_sdk::ReceivedEvent;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -80,11 +81,26 @@ impl Journal {
         id: &EventId,
         enough: impl Fn(&[Handling]) -> bool + Send + Sync,
     ) {
-        self.wait_for(|| enough(&self.of(id))).await;
+        self.within(PATIENCE, || enough(&self.of(id))).await;
+    }
+
+    /// The same for one that its reader had in hand when it left: where the word that it is given back did
+    /// not reach the broker, it comes once the claim has run out.
+    pub(crate) async fn wait_for_a_claim(
+        &self,
+        id: &EventId,
+        enough: impl Fn(&[Handling]) -> bool + Send + Sync,
+    ) {
+        let claim = ConsumerRules::of(StreamName::Events).ack_wait;
+        self.within(claim + PATIENCE, || enough(&self.of(id))).await;
     }
 
     /// Waits until it is so, by what is written here, or until patience ends.
     pub(crate) async fn wait_for(&self, is_so: impl Fn() -> bool + Send + Sync) {
+        self.within(PATIENCE, is_so).await;
+    }
+
+    async fn within(&self, patience: Duration, is_so: impl Fn() -> bool + Send + Sync) {
         let waiting = async {
             loop {
                 let written = self.written.notified();
@@ -97,6 +113,6 @@ impl Journal {
             }
         };
         // Whoever asked compares what is written with what it expected, in time or not.
-        drop(tokio::time::timeout(PATIENCE, waiting).await);
+        drop(tokio::time::timeout(patience, waiting).await);
     }
 }

@@ -62,10 +62,16 @@ async fn replaced(
 ) -> Result<(), DemoError> {
     let has_it = |runs: &[Handling]| runs.iter().any(|run| run.at == *ending);
     raised.journal.wait(id, has_it).await;
+    let in_hand = raised.journal.of(id).iter().any(|run| run.at == *ending && !run.ok);
     if let Some(broker) = raised.modules.remove(ending) {
         broker.close(Duration::ZERO).await;
     }
     raised.start(ending).await?;
-    raised.journal.wait(id, |runs| runs.len() > consumers).await;
+    if in_hand {
+        raised.journal.wait_for_a_claim(id, |runs| runs.len() > consumers).await;
+    } else {
+        // One that was settled does not come again.
+        raised.journal.wait(id, |runs| runs.len() >= consumers).await;
+    }
     Ok(())
 }
