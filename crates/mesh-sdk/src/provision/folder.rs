@@ -55,7 +55,7 @@ fn write_new(new: &Path, bytes: &[u8]) -> io::Result<()> {
     document.sync_all()
 }
 
-/// Takes a credential out of the folder of its consumer, where it is there, and what a [`write`] that was
+/// Takes a credential out of the folder of its consumer, where it is there, and what a [`write()`] that was
 /// cut off has left of one.
 ///
 /// # Errors
