@@ -26,7 +26,7 @@ use std::process::{Command, Output, Stdio};
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mesh"));
     program.stdin(Stdio::null());
-    for name in ["MESH_LOG", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+    for name in ["CI", "MESH_LOG", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         program.env_remove(name);
     }
     program

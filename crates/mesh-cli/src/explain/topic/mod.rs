@@ -179,6 +179,11 @@ pub(super) fn meaning(subject: &MeshSubject) -> &'static str {
 fn ill_formed(text: &str, problem: SubjectProblem) -> Box<Fault> {
     let place = Place::of(text.as_bytes(), problem.offset());
     let (code, rule, hint) = match problem {
+        SubjectProblem::EmptyToken { .. } if text.is_empty() => (
+            "empty",
+            "at least one token (protocol §1)",
+            "write a subject, a routing key or a topic, such as mesh.events.mail.sent",
+        ),
         SubjectProblem::EmptyToken { .. } => (
             "empty",
             "tokens parted by dots, none of them empty (protocol §1)",
