@@ -55,7 +55,9 @@ impl<S: Has<Events>> Broker<S> {
     ///
     /// # Errors
     /// [`SubscribeError::NotConsumed`] before any traffic where the manifest does not cover it. Where
-    /// the consumer can't be read now, why; the handler is then not taken.
+    /// the consumer can't be read now, why; the handler is then not taken. The consumer may come to be
+    /// read all the same, also where this is given up midway: what arrives then waits 30 s for a handler
+    /// and goes back (`health` counts it), so call it again.
     pub async fn subscribe<P, F, W>(&self, to: P, handler: F) -> Result<(), SubscribeError>
     where
         P: TryInto<Subscription>,
