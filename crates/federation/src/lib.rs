@@ -9,8 +9,8 @@ pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
 pub use local::{
-    Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, Registration,
-    Remote,
+    Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
+    LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
 pub use random::{OsRandom, Random, Seeded};
 pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};
