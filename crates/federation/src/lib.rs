@@ -14,4 +14,7 @@ pub use local::{
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
 pub use random::{OsRandom, Random, Seeded};
-pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};
+pub use remote::{
+    CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
+    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+};
