@@ -8,6 +8,7 @@ mod faulty;
 mod gateway;
 mod guards;
 mod limits;
+mod props;
 mod replies;
 mod support;
 mod waiting;
