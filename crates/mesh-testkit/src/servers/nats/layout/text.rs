@@ -12,13 +12,21 @@ use crate::servers::nats::config::quoted;
 const SERVICES: [&str; 4] =
     ["mesh.events.*.>", "mesh.control.*.report", "mesh.control.*", "mesh.control.*.alive"];
 
+/// What an account with streams says.
+const JETSTREAM: &str = "    jetstream: enabled\n";
+
 /// The streams whose deliveries and acknowledgements cross: somebody in EDGE reads them.
 const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, StreamName::Builds];
 
 pub(super) fn lines(layout: &Layout) -> String {
     let (exports, imports) = passages(&layout.services);
     let mut text = "system_account: SYS\naccounts {\n  SYS {}\n".to_owned();
-    for (account, more) in [
+    let mut states: Vec<_> = layout.users.iter().map(|user| user.account).collect();
+    states.retain(|account| matches!(account, Account::State(_)));
+    states.sort_unstable();
+    states.dedup();
+    let states = states.into_iter().map(|account| (account, JETSTREAM.to_owned()));
+    let accounts = [
         (Account::Bus, format!("    jetstream: enabled\n    exports: [\n{exports}    ]\n")),
         (
             Account::Edge,
@@ -28,9 +36,10 @@ pub(super) fn lines(layout: &Layout) -> String {
                 layout.edge_connections, layout.edge_subscriptions
             ),
         ),
-        (Account::Mesh, "    jetstream: enabled\n".to_owned()),
+        (Account::Mesh, JETSTREAM.to_owned()),
         (Account::Backbone, String::new()),
-    ] {
+    ];
+    for (account, more) in accounts.into_iter().chain(states) {
         let users = layout.users.iter().filter(|user| user.account == account);
         let users: String = users.map(line).collect();
         // An account whose list of users is empty admits nobody, and the server takes it.
