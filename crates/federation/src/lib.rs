@@ -1,9 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+pub mod lease;
 mod local;
 mod random;
 mod remote;
+pub mod session;
+mod tables;
 
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
