@@ -1,5 +1,7 @@
 //! A layout as nats-server reads it.
 
+use std::collections::BTreeSet;
+
 use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::topology::StreamName;
 
@@ -18,7 +20,7 @@ const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, Stream
 pub(super) fn lines(layout: &Layout) -> String {
     let (exports, imports) = passages(&layout.services);
     let mut text = "system_account: SYS\naccounts {\n  SYS {}\n".to_owned();
-    for (account, more) in [
+    let mut accounts = vec![
         (Account::Bus, format!("    jetstream: enabled\n    exports: [\n{exports}    ]\n")),
         (
             Account::Edge,
@@ -30,7 +32,11 @@ pub(super) fn lines(layout: &Layout) -> String {
         ),
         (Account::Mesh, "    jetstream: enabled\n".to_owned()),
         (Account::Backbone, String::new()),
-    ] {
+    ];
+    let realms: BTreeSet<Account> = layout.users.iter().map(|user| user.account).collect();
+    let realms = realms.into_iter().filter(|account| matches!(account, Account::Realm(_)));
+    accounts.extend(realms.map(|account| (account, String::new())));
+    for (account, more) in accounts {
         let users = layout.users.iter().filter(|user| user.account == account);
         let users: String = users.map(line).collect();
         // An account whose list of users is empty admits nobody, and the server takes it.

@@ -19,6 +19,9 @@ pub enum Account {
     Mesh,
     /// Has gateways of realms, and nothing of the mesh. It is written only where it has users.
     Backbone,
+    /// Is the bus inside a realm, of the realm of this number, and has nothing else. It is written only
+    /// where it has users.
+    Realm(u8),
 }
 
 impl Display for Account {
@@ -28,6 +31,7 @@ impl Display for Account {
             Self::Edge => "EDGE",
             Self::Mesh => "MESH",
             Self::Backbone => "BACKBONE",
+            Self::Realm(number) => return write!(f, "REALM{number}"),
         })
     }
 }
