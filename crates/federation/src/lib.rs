@@ -1,5 +1,16 @@
 #![doc = include_str!("../README.md")]
 
+mod answers;
+mod local;
 mod random;
+mod remote;
 
+pub use answers::{
+    AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
+};
+pub use local::{
+    Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
+    LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
+};
 pub use random::{OsRandom, Random, Seeded};
+pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};
