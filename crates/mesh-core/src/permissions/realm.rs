@@ -4,6 +4,7 @@ use super::{Permissions, Rule, Rules};
 use crate::identity::Principal;
 use crate::mx::{MxPath, Shard, Topic, TopicError};
 use crate::name::RealmName;
+use crate::port::QueueGroup;
 use crate::subject::Filter;
 use crate::topology::Inbox;
 
@@ -15,7 +16,7 @@ use crate::topology::Inbox;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "callers name fields and take the rest from Default")]
 pub struct RealmGrants {
-    /// Commands that it takes, and answers.
+    /// Commands that it takes, in the group `serve`, and answers.
     pub accepts: Vec<MxPath<'static>>,
     /// Commands of others that it asks for.
     pub calls: Vec<MxPath<'static>>,
@@ -44,6 +45,7 @@ impl Permissions {
         };
         let (accepts, calls) = (topics(&grants.accepts)?, topics(&grants.calls)?);
         let (emits, hears) = (topics(&grants.emits)?, topics(&grants.hears)?);
+        let serve = |filter| Rule { filter, group: Some(QueueGroup::serve()) };
         let answers = Topic::internal_replies(realm);
         let inbox = Inbox::of(principal);
         let answering = (!accepts.is_empty()).then(|| answers.clone());
@@ -51,7 +53,7 @@ impl Permissions {
         Ok(Self {
             publish: Rules::allow([inbox.echo_filter()]).also(calls).also(emits).also(answering),
             subscribe: Rules::allow([inbox.filter()])
-                .also(accepts)
+                .also(accepts.into_iter().map(serve))
                 .also(hears)
                 .also(answered.map(Rule::from)),
         })
@@ -98,7 +100,8 @@ mod tests {
             Principal::Module { node: "n1".parse().unwrap(), module: "desk".parse().unwrap() };
         let may = Permissions::of_realm(&desk, &"acme.com".parse().unwrap(), &grants).unwrap();
         let accepts = Filter::new("mx/1/acme.com/desk.accepts.greet").unwrap();
-        assert!(may.subscribe.permits_filter(&accepts, None));
+        assert!(may.subscribe.permits_filter(&accepts, Some(&QueueGroup::serve())));
+        assert!(!may.subscribe.permits_filter(&accepts, None), "who shares calls reads no other's");
         let reply = "mx/1/acme.com/_reply.00112233445566778899aabbccddeeff";
         assert!(may.publish.permits(&subject(reply)));
         assert!(may.publish.permits(&subject("mx/1/acme.com/desk.emits.greeted")));

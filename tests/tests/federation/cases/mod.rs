@@ -1,6 +1,7 @@
 //! The cases, one file for each part of the federation.
 
 mod backbone;
+mod inside;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,7 +22,13 @@ macro_rules! cases {
 }
 
 pub(crate) fn all() -> Vec<(&'static str, Case)> {
-    cases![backbone::each_mailbox_is_its_own_gateways_alone, backbone::a_wildcard_is_refused,]
+    let mut all =
+        cases![backbone::each_mailbox_is_its_own_gateways_alone, backbone::a_wildcard_is_refused,];
+    all.extend(cases![
+        inside::a_component_answers_within_its_realm,
+        inside::a_component_has_its_own_paths_alone,
+    ]);
+    all
 }
 
 /// Runs one on a thread of its own.
