@@ -50,7 +50,13 @@ impl Amqp {
                 if rule.filter.as_str().starts_with("_INBOX.") {
                     continue;
                 }
-                let queue = AmqpQueue::of_subscription(&placed.gateway().amqp_user(), &rule.filter);
+                let queue = match &rule.group {
+                    None => {
+                        let user = placed.gateway().amqp_user();
+                        AmqpQueue::of_subscription(&user, &rule.filter)
+                    }
+                    Some(group) => AmqpQueue::of_group(group, &rule.filter).unwrap(),
+                };
                 definitions = definitions.queue(HERE, &queue.name, &json!({}));
                 for (exchange, key) in &queue.bindings {
                     let exchange = exchange.as_str();

@@ -4,6 +4,7 @@ use mesh_core::identity::Principal;
 use mesh_core::mx::{MailboxKind, MxPath, Shard};
 use mesh_core::name::RealmName;
 use mesh_core::permissions::{Permissions, RealmGrants};
+use mesh_core::port::QueueGroup;
 
 use super::{BOTH, Placed};
 
@@ -25,6 +26,7 @@ pub(crate) struct RealmPlan {
     emits: Vec<MxPath<'static>>,
     hears: Vec<MxPath<'static>>,
     beside: Vec<RealmName>,
+    shared: bool,
 }
 
 impl RealmPlan {
@@ -37,7 +39,15 @@ impl RealmPlan {
             emits: Vec::new(),
             hears: Vec::new(),
             beside: Vec::new(),
+            shared: false,
         }
+    }
+
+    /// The same with a gateway that shares its mailboxes with others of the realm, as gateways do. Without
+    /// this the test reads them by hand.
+    pub(crate) fn guarded(mut self) -> Self {
+        self.shared = true;
+        self
     }
 
     /// The same with these mailboxes and no others.
@@ -80,7 +90,12 @@ impl Placed {
             .flat_map(|peer| peer.plan.kinds.iter().map(|kind| (peer.plan.name.clone(), *kind)))
             .collect();
         let plan = &self.plan;
-        let may = Permissions::of_gateway(&name, &plan.name, &plan.kinds, &peers);
+        let may = if plan.shared {
+            let group = QueueGroup::new("mx-edge").unwrap();
+            Permissions::of_shared_gateway(&name, &plan.name, &plan.kinds, &peers, &group)
+        } else {
+            Permissions::of_gateway(&name, &plan.name, &plan.kinds, &peers)
+        };
         if plan.beside.is_empty() {
             return may;
         }

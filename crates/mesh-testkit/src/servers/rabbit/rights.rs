@@ -182,10 +182,16 @@ impl Grants {
                 self.reads(AmqpExchange::Rpc, &queue, &queue, &queue);
             }
             Place::Exchange(exchange, key) => {
-                let provisioned = escaped(&AmqpQueue::of_subscription(&self.user, filter).name);
-                let own = match &rule.group {
-                    None => format!(r"live\.{user}\..+"),
-                    Some(group) => escaped(&format!("live.@{group}.{filter}")),
+                let (provisioned, own) = match &rule.group {
+                    None => {
+                        let queue = AmqpQueue::of_subscription(&self.user, filter);
+                        (escaped(&queue.name), format!(r"live\.{user}\..+"))
+                    }
+                    Some(group) => {
+                        // One whose name is too long can't be allowed.
+                        let Some(queue) = AmqpQueue::of_group(group, filter) else { return };
+                        (escaped(&queue.name), escaped(&queue.name))
+                    }
                 };
                 self.reads(exchange, &provisioned, &own, &expression(&key));
             }
