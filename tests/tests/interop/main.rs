@@ -8,4 +8,6 @@
 )]
 
 mod captures;
+mod foreign;
 mod python;
+mod talk;
