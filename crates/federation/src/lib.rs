@@ -15,5 +15,5 @@ pub use local::{
 pub use random::{OsRandom, Random, Seeded};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
-    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, Watch, WatchEnd,
 };
