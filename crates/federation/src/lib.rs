@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+pub mod edge;
 mod local;
 mod random;
 mod remote;
