@@ -21,5 +21,5 @@ pub use random::{OsRandom, Random, Seeded};
 pub use state::{InMemoryState, MemoryUsage, StateLimits};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
-    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, Watch, WatchEnd,
 };
