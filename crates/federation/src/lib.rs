@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+mod event;
 pub mod lease;
 mod local;
+mod operator;
 mod random;
 mod remote;
 pub mod session;
@@ -11,9 +13,11 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
+pub use event::EventError;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
+pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
 pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};
