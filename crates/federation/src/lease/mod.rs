@@ -30,7 +30,6 @@ pub use facade::{
 pub use id::{LeaseId, LeaseIdError};
 pub use notice::{EndReason, Notice, NoticeKind, notice_path};
 pub use outbox::OutboxLimits;
-pub(crate) use request::bad_request;
 pub use request::codes;
 pub use shared::SharedOptions;
 pub use source::{BadSource, check_source};
