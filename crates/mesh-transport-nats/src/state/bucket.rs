@@ -1,5 +1,6 @@
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -30,6 +31,8 @@ pub struct NatsBucket {
     pub(super) address: Arc<BucketAddress>,
     pub(super) stream: Arc<str>,
     max_value: usize,
+    /// The highest number that the server has told.
+    told: Arc<AtomicU64>,
 }
 
 impl NatsBucket {
@@ -42,7 +45,8 @@ impl NatsBucket {
         let of_server = state.owner.link().capabilities.limits().max_payload;
         let stream = address.stream().into();
         let max_value = of_stream.min(of_server.saturating_sub(settings::BESIDE));
-        Ok(Self { state: state.clone(), address: Arc::new(address), stream, max_value })
+        let told = Arc::new(AtomicU64::new(info.state.last_seq));
+        Ok(Self { state: state.clone(), address: Arc::new(address), stream, max_value, told })
     }
 
     /// Its name.
@@ -51,8 +55,17 @@ impl NatsBucket {
         self.address.bucket()
     }
 
-    async fn last(&self, key: &StoreKey) -> Result<Option<Found>, StoreError> {
-        looking::last(&self.state, &self.address, key).await
+    pub(super) async fn last(&self, key: &StoreKey) -> Result<Option<Found>, StoreError> {
+        let found = looking::last(&self.state, &self.address, key).await?;
+        if let Some(found) = &found {
+            self.tell(found.revision);
+        }
+        Ok(found)
+    }
+
+    /// The server has told this number.
+    pub(super) fn tell(&self, revision: Revision) {
+        self.told.fetch_max(revision.0, Ordering::Relaxed);
     }
 
     async fn store(
@@ -61,6 +74,8 @@ impl NatsBucket {
         value: What,
         expected: Expected,
     ) -> Result<Written, StoreError> {
+        // What is stored from now on has a higher number.
+        let before = Revision(self.told.load(Ordering::Relaxed));
         let mut writing = Writing::begin(self.state.timeout);
         let mut last = match expected {
             Expected::Any => None,
@@ -78,6 +93,10 @@ impl NatsBucket {
                         && found.as_ref().is_none_or(|found| found.value.is_none()) =>
                 {
                     last = Some(found.map_or(Revision(0), |found| found.revision));
+                }
+                // It was there before, and is the last under its key: nothing of ours was stored.
+                Fate::Otherwise(Some(found)) if found.revision <= before => {
+                    return Ok(Written::Conflict);
                 }
                 Fate::Otherwise(_) if writing.doubtful => return Err(nobody_knows()),
                 Fate::Otherwise(_) => return Ok(Written::Conflict),

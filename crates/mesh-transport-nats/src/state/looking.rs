@@ -20,7 +20,8 @@ const MESSAGE_ID: &str = "Nats-Msg-Id";
 /// What is stored last under a key.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) key: StoreKey,
+    /// Nothing, where it is stored under what is no key of ours: somebody else's, and passed over.
+    pub(super) key: Option<StoreKey>,
     pub(super) revision: Revision,
     /// Nothing, where that is the notice of an end.
     pub(super) value: Option<Bytes>,
@@ -44,7 +45,9 @@ pub(super) async fn last(
     let entry = bucket.entry(key);
     let found = look(state, bucket, &json!({ "last_by_subj": entry.as_str() })).await?;
     match found {
-        Some(found) if found.key != *key => Err(damaged("the server answers with another key")),
+        Some(found) if found.key.as_ref() != Some(key) => {
+            Err(damaged("the server answers with another key"))
+        }
         found => Ok(found),
     }
 }
@@ -97,7 +100,6 @@ pub(super) fn read(bucket: &BucketAddress, message: Message) -> Result<Found, St
         decoded.map_err(|error| damaged("a stored message is no Base64").caused_by(error))
     };
     let key = bucket.key_of_entry(&subject);
-    let key = key.ok_or_else(|| damaged("something is stored under what is no key"))?;
     let headers = decode(&hdrs)?;
     let over = header(&headers, OPERATION).is_some() || header(&headers, MARKER).is_some();
     let value = if over { None } else { Some(Bytes::from(decode(&data)?)) };

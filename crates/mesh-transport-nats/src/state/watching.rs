@@ -9,6 +9,7 @@ use futures_util::stream::{self, BoxStream, SelectAll};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use mesh_core::port::{Operation, ReceiveError};
 use mesh_core::store::{Change, Changes, Entry, Revision, StoreError, StoreKey};
+use mesh_core::topology::BucketAddress;
 use mesh_session::Queue;
 use tokio::time::Instant;
 
@@ -38,7 +39,7 @@ pub(super) async fn watch(bucket: NatsBucket) -> Result<Changes, StoreError> {
     let address = Arc::clone(&bucket.address);
     let admit = Box::new(move |message: async_nats::Message| {
         // What is no repetition leaves a gap, if it ought to be one.
-        Heard::read(message, |subject| address.key_of_change(subject)).map(Ok)
+        Heard::read(message, &address).map(Ok)
     });
     let due = deadline(bucket.state.timeout);
     let arrivals = live::listen(&bucket.state.owner, place, queue, due, admit).await;
@@ -68,7 +69,8 @@ pub(super) async fn watch(bucket: NatsBucket) -> Result<Changes, StoreError> {
 #[derive(Debug)]
 struct Heard {
     number: u64,
-    key: StoreKey,
+    /// Nothing, where somebody has stored something under what is no key of ours.
+    key: Option<StoreKey>,
     what: What,
 }
 
@@ -80,8 +82,8 @@ enum What {
 }
 
 impl Heard {
-    fn read(message: async_nats::Message, key: impl Fn(&str) -> Option<StoreKey>) -> Option<Self> {
-        let key = key(message.subject.as_str())?;
+    fn read(message: async_nats::Message, bucket: &BucketAddress) -> Option<Self> {
+        let key = bucket.key_of_change(message.subject.as_str());
         let headers = message.headers.as_ref()?;
         let number = headers.get_last("Nats-Sequence")?.as_str().parse().ok()?;
         let what = if headers.get(MARKER).is_some() {
@@ -156,8 +158,7 @@ impl Watching {
             match &mut self.phase {
                 Phase::Standing(present) => match present.try_next().await? {
                     Some(found) => {
-                        let key = found.key.clone();
-                        if let Some(entry) = found.into_entry() {
+                        if let (Some(key), Some(entry)) = (found.key.clone(), found.into_entry()) {
                             return Ok(Change::Written(key, entry));
                         }
                     }
@@ -205,6 +206,7 @@ impl Watching {
             return Err(unavailable("a change was not heard; it watches anew"));
         }
         self.heard = number;
+        let Some(key) = key else { return Ok(None) };
         Ok(match what {
             What::Value(value) => {
                 self.removed.remove(&key);

@@ -74,10 +74,11 @@ pub(super) async fn store(
                     let problem = Malformed::Content("a new writing is called a repeated one");
                     return Err(failure::unclear(APPEND, subject.as_str(), problem));
                 }
+                bucket.tell(Revision(seq));
                 return Ok(Fate::Stored(Revision(seq)));
             }
             Answered::Otherwise => {
-                let found = super::looking::last(&bucket.state, &bucket.address, key).await?;
+                let found = bucket.last(key).await?;
                 return match found {
                     Some(found) if found.id.as_deref() == Some(&*writing.id) => {
                         Ok(Fate::Stored(found.revision))
