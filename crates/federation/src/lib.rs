@@ -1,7 +1,25 @@
 #![doc = include_str!("../README.md")]
 
+mod answers;
+pub mod edge;
+pub mod lease;
+mod local;
 mod random;
 mod state;
+mod remote;
+pub mod session;
+mod tables;
 
+pub use answers::{
+    AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
+};
+pub use local::{
+    Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
+    LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
+};
 pub use random::{OsRandom, Random, Seeded};
 pub use state::{InMemoryState, MemoryUsage, StateLimits};
+pub use remote::{
+    CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
+    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+};

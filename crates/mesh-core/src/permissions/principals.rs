@@ -168,8 +168,33 @@ impl Permissions {
         kinds: &[MailboxKind],
         peers: &[(RealmName, MailboxKind)],
     ) -> Self {
+        Self::between(name, realm, kinds, peers, None)
+    }
+
+    /// The same where several gateways share the realm's mailboxes in a group: none of them may listen
+    /// outside it, to what another gets.
+    #[must_use]
+    pub fn of_shared_gateway(
+        name: &InstanceName,
+        realm: &RealmName,
+        kinds: &[MailboxKind],
+        peers: &[(RealmName, MailboxKind)],
+        group: &QueueGroup,
+    ) -> Self {
+        Self::between(name, realm, kinds, peers, Some(group))
+    }
+
+    fn between(
+        name: &InstanceName,
+        realm: &RealmName,
+        kinds: &[MailboxKind],
+        peers: &[(RealmName, MailboxKind)],
+        group: Option<&QueueGroup>,
+    ) -> Self {
         let inbox = Inbox::of(&Principal::Gateway { name: name.clone() });
-        let mine = kinds.iter().map(|kind| Filter::from(kind.subject(realm)));
+        let mine = kinds
+            .iter()
+            .map(|kind| Rule { filter: kind.subject(realm).into(), group: group.cloned() });
         let theirs = peers.iter().map(|(peer, kind)| Filter::from(kind.subject(peer)));
         Self {
             publish: Rules::allow([inbox.echo_filter()]).also(theirs),

@@ -1,5 +1,7 @@
 //! A layout as nats-server reads it.
 
+use std::collections::BTreeSet;
+
 use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::topology::StreamName;
 
@@ -21,12 +23,7 @@ const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, Stream
 pub(super) fn lines(layout: &Layout) -> String {
     let (exports, imports) = passages(&layout.services);
     let mut text = "system_account: SYS\naccounts {\n  SYS {}\n".to_owned();
-    let mut states: Vec<_> = layout.users.iter().map(|user| user.account).collect();
-    states.retain(|account| matches!(account, Account::State(_)));
-    states.sort_unstable();
-    states.dedup();
-    let states = states.into_iter().map(|account| (account, JETSTREAM.to_owned()));
-    let accounts = [
+    let mut accounts = vec![
         (Account::Bus, format!("    jetstream: enabled\n    exports: [\n{exports}    ]\n")),
         (
             Account::Edge,
@@ -39,7 +36,13 @@ pub(super) fn lines(layout: &Layout) -> String {
         (Account::Mesh, JETSTREAM.to_owned()),
         (Account::Backbone, String::new()),
     ];
-    for (account, more) in accounts.into_iter().chain(states) {
+    let own: BTreeSet<Account> = layout.users.iter().map(|user| user.account).collect();
+    accounts.extend(own.into_iter().filter_map(|account| match account {
+        Account::Realm(_) => Some((account, String::new())),
+        Account::State(_) => Some((account, JETSTREAM.to_owned())),
+        _ => None,
+    }));
+    for (account, more) in accounts {
         let users = layout.users.iter().filter(|user| user.account == account);
         let users: String = users.map(line).collect();
         // An account whose list of users is empty admits nobody, and the server takes it.

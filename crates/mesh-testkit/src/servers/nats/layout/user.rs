@@ -22,6 +22,9 @@ pub enum Account {
     /// Has what the gateways of one realm share, and nobody else: the realm's number. It is written only
     /// where it has users.
     State(u16),
+    /// Is the bus inside a realm, of the realm of this number, and has nothing else. It is written only
+    /// where it has users.
+    Realm(u8),
 }
 
 impl Display for Account {
@@ -32,6 +35,7 @@ impl Display for Account {
             Self::Mesh => f.write_str("MESH"),
             Self::Backbone => f.write_str("BACKBONE"),
             Self::State(realm) => write!(f, "STATE_{realm}"),
+            Self::Realm(number) => write!(f, "REALM{number}"),
         }
     }
 }
