@@ -2,10 +2,12 @@
 
 mod answers;
 mod event;
+pub mod edge;
 pub mod lease;
 mod local;
 mod operator;
 mod random;
+mod state;
 mod remote;
 pub mod session;
 mod tables;
@@ -20,4 +22,8 @@ pub use local::{
 };
 pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
-pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};
+pub use state::{InMemoryState, MemoryUsage, StateLimits};
+pub use remote::{
+    CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
+    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+};
