@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+mod event;
 pub mod edge;
 pub mod lease;
 mod local;
+mod operator;
 mod random;
 mod state;
 mod remote;
@@ -13,10 +15,12 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
+pub use event::EventError;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
+pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
 pub use state::{InMemoryState, MemoryUsage, StateLimits};
 pub use remote::{
