@@ -7,9 +7,9 @@ pub mod lease;
 mod local;
 mod operator;
 mod random;
-mod state;
 mod remote;
 pub mod session;
+mod state;
 mod tables;
 
 pub use answers::{
@@ -22,8 +22,10 @@ pub use local::{
 };
 pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
-pub use state::{InMemoryState, MemoryUsage, StateLimits};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
     ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, Watch, WatchEnd,
+};
+pub use state::{
+    InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };
