@@ -1,6 +1,21 @@
 #![doc = include_str!("../README.md")]
 
+mod answers;
+pub mod edge;
+mod local;
 mod random;
 pub mod router;
+mod remote;
 
+pub use answers::{
+    AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
+};
+pub use local::{
+    Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
+    LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
+};
 pub use random::{OsRandom, Random, Seeded};
+pub use remote::{
+    CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
+    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+};
