@@ -228,8 +228,6 @@ async fn a_slow_neighbour_holds_a_bounded_number_and_delays_nobody_else() {
     for _ in 0..10 {
         bed.post("a", envelope("a", "a.slow", "")).await;
         bed.post("a", envelope("a", "a.quick", "")).await;
-    }
-    for _ in 0..10 {
         text(&mut quick).await;
     }
     // Three wait, and one that was taken out before is on its way.
