@@ -2,10 +2,13 @@
 
 mod answers;
 pub mod edge;
+pub mod lease;
 mod local;
 mod random;
 pub mod router;
 mod remote;
+pub mod session;
+mod tables;
 
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
