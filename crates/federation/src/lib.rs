@@ -5,8 +5,8 @@ pub mod edge;
 pub mod lease;
 mod local;
 mod random;
-pub mod router;
 mod remote;
+pub mod router;
 pub mod session;
 mod tables;
 

@@ -1,8 +1,8 @@
 use std::fmt;
 
-use foldhash::fast::RandomState;
 use mesh_core::mx::{Envelope, MxRealm};
 use mesh_core::name::RealmName;
+use rustc_hash::FxHashSet;
 
 use super::DropReason;
 
@@ -38,7 +38,7 @@ pub const DEFAULT_MAX_TTL: u64 = 64;
 pub struct Routes {
     realm: RealmName,
     parent: Option<RealmName>,
-    children: std::collections::HashSet<RealmName, RandomState>,
+    children: FxHashSet<RealmName>,
     /// How many children have so many labels.
     depths: Vec<u32>,
     max_ttl: u64,
@@ -93,7 +93,7 @@ impl Routes {
         Self {
             realm,
             parent: None,
-            children: std::collections::HashSet::default(),
+            children: FxHashSet::default(),
             depths: Vec::new(),
             max_ttl: DEFAULT_MAX_TTL,
         }
