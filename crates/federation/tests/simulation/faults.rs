@@ -38,7 +38,7 @@ impl World {
             Fault::Start(node) => {
                 if self.nodes[node].up.is_none() {
                     let seed = self.seed_of(node);
-                    self.nodes[node].start(&self.plan, seed);
+                    self.nodes[node].start(&self.plan, seed, self.now);
                     self.wake(node);
                 }
             }
@@ -60,7 +60,7 @@ impl World {
         }
         if !self.nodes[node].durable {
             self.nodes[node].store.clear();
-            self.truth.leases_forgotten(node);
+            self.truth.leases_forgotten(&self.nodes[node].realm);
         }
     }
 

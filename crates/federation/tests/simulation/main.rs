@@ -30,6 +30,7 @@ fn number(name: &str) -> Option<u64> {
 fn story(seed: u64) -> Story {
     let story = World::new(seed).run();
     if let Some(broken) = story.broken.first() {
+        println!("{:#?}", story.counts);
         panic!(
             "seed {seed}: {broken}\nand {} more; again with: \
              MESH_SIM_SEED={seed} cargo test -p mesh-federation --test simulation -- --nocapture",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mesh_core::guard::{Now, Quota};
+use mesh_core::guard::Quota;
 use mesh_core::name::RealmName;
 use mesh_federation::edge::{Edge, EdgeConfig};
 use mesh_federation::lease::{Lease, LeaseId, LeaseLimits, LeaseTable};
@@ -19,8 +19,12 @@ pub(crate) struct Node {
     /// Whether its leases outlive a crash.
     pub(crate) durable: bool,
     pub(crate) store: BTreeMap<LeaseId, Lease>,
-    /// How often it has come up. Nothing while it is down.
+    /// How often it has come up.
     pub(crate) life: u32,
+    /// When it came up last, in milliseconds.
+    pub(crate) since: u64,
+    /// When its gateway is woken next.
+    pub(crate) alarm: Option<u64>,
     pub(crate) up: Option<Up>,
 }
 
@@ -36,11 +40,21 @@ pub(crate) struct Up {
 impl Node {
     pub(crate) fn new(routes: Routes, durable: bool) -> Self {
         let realm = routes.realm().clone();
-        Self { realm, routes, durable, store: BTreeMap::new(), life: 0, up: None }
+        Self {
+            realm,
+            routes,
+            durable,
+            store: BTreeMap::new(),
+            life: 0,
+            since: 0,
+            alarm: None,
+            up: None,
+        }
     }
 
     /// Comes up, with what is in its store.
-    pub(crate) fn start(&mut self, plan: &Plan, seed: u64) {
+    pub(crate) fn start(&mut self, plan: &Plan, seed: u64, now: u64) {
+        self.since = now;
         let mut config = EdgeConfig::new(self.realm.clone());
         if plan.strict {
             config.rules.rate.per_realm = Quota::new(2, 1).expect("a quota");
@@ -61,10 +75,10 @@ impl Node {
     }
 
     /// When its gateway wants to be woken: for requests, and for leases.
-    pub(crate) fn due(&self, now: Now) -> Option<u64> {
+    pub(crate) fn due(&self, now: u64) -> Option<u64> {
         let up = self.up.as_ref()?;
         let due = [up.edge.next_deadline(), up.leases.next_end()].into_iter().flatten().min()?;
         let millis = u64::try_from(due.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
-        Some(millis.max(u64::try_from(now.monotonic.as_millis()).unwrap_or(0)))
+        Some(millis.max(now))
     }
 }

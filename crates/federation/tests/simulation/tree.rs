@@ -15,8 +15,7 @@ pub(crate) fn grow(plan: &Plan, random: &mut StdRng) -> Vec<Routes> {
     for number in 1..REALMS {
         let above = random.random_range(number.saturating_sub(12)..number);
         let hub = random.random_ratio(1, 10);
-        let name =
-            if hub { format!("z{number}") } else { format!("{}.n{number}", names[above]) };
+        let name = if hub { format!("z{number}") } else { format!("{}.n{number}", names[above]) };
         all[above].add_child(realm(&name)).expect("a child");
         let parent = realm(&names[above]);
         all.push(Routes::new(realm(&name)).with_parent(parent).expect("a parent"));
@@ -31,7 +30,9 @@ pub(crate) fn grow(plan: &Plan, random: &mut StdRng) -> Vec<Routes> {
             all.push(routes);
         }
         let found = check_tree(&all);
-        assert!(found.iter().any(|fault| matches!(fault, TreeFault::Loop(ring) if ring.len() == 2)));
+        assert!(
+            found.iter().any(|fault| matches!(fault, TreeFault::Loop(ring) if ring.len() == 2))
+        );
     }
     all
 }
