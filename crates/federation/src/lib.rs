@@ -8,6 +8,7 @@ mod local;
 mod operator;
 mod random;
 mod remote;
+pub mod router;
 pub mod session;
 mod state;
 mod tables;
