@@ -1,6 +1,23 @@
 #![doc = include_str!("../README.md")]
 
+mod answers;
+#[cfg(any(feature = "discovery", feature = "security"))]
+mod cache;
+#[cfg(feature = "discovery")]
+pub mod discovery;
 pub mod edge;
+mod local;
 mod random;
+mod remote;
+#[cfg(feature = "security")]
+pub mod security;
 
+pub use answers::{
+    AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
+};
+pub use local::{
+    Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
+    LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
+};
 pub use random::{OsRandom, Random, Seeded};
+pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};

@@ -40,6 +40,17 @@ pub struct LocalMeta<'a> {
 }
 
 impl<'a> InternalRequest<'a> {
+    /// A request from inside the realm: nothing vouches for another realm.
+    #[must_use]
+    pub fn new(
+        correlation_id: impl Into<Cow<'a, str>>,
+        reply_to: Subject,
+        params: RawJson<'a>,
+    ) -> Self {
+        let correlation_id = correlation_id.into();
+        Self { correlation_id, reply_to, params, mx: None, envelope: None }
+    }
+
     /// The request for what `envelope` asks, which came in `profile`.
     #[must_use]
     pub fn of(

@@ -1,0 +1,29 @@
+use std::error::Error;
+use std::fmt;
+
+use mesh_core::json::RawJson;
+use mesh_core::mx::Envelope;
+use mesh_core::time::Timestamp;
+
+/// What proves this realm to others: it makes the `auth` of an MXENV/1 envelope (MXSEC/1, protocol §8).
+/// The legacy profile has no place for it.
+pub trait Sign: Send + Sync + fmt::Debug {
+    /// The proof for `envelope`, which is otherwise ready to be sent.
+    ///
+    /// # Errors
+    /// [`SignError`]: the envelope is then not sent.
+    fn sign(&self, envelope: &Envelope<'_>, now: Timestamp) -> Result<RawJson<'static>, SignError>;
+}
+
+/// Why an envelope could not be signed.
+#[derive(Debug, thiserror::Error)]
+#[error("the message can't be signed")]
+pub struct SignError(#[source] Box<dyn Error + Send + Sync>);
+
+impl SignError {
+    /// An error with this cause. Never a secret.
+    #[must_use]
+    pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(cause.into())
+    }
+}
