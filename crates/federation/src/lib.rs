@@ -15,6 +15,8 @@ pub mod security;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
+#[cfg(any(feature = "discovery", feature = "security"))]
+pub use cache::Freshness;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,

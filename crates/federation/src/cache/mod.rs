@@ -92,12 +92,13 @@ impl<V, E: Clone + From<Busy>> Cache<V, E> {
         Self { clock, limits, table: Mutex::new(table), counts: Default::default() }
     }
 
-    /// The answer for `realm`: the kept one, or what `fetch` brings together with how long it holds.
-    /// Dropped midway, the next caller fetches.
+    /// The answer for `realm`: the kept one, or what `fetch` brings together with how long it holds, if
+    /// `allow` lets it. Dropped midway, the next caller fetches.
     pub(crate) async fn get<F>(
         &self,
         realm: &RealmName,
         freshness: Freshness,
+        allow: impl FnOnce() -> bool,
         fetch: impl FnOnce() -> F,
     ) -> Result<Arc<V>, E>
     where
@@ -110,6 +111,10 @@ impl<V, E: Clone + From<Busy>> Cache<V, E> {
         let _turn = flight.turn.lock().await;
         if let Some(known) = self.known(realm, freshness) {
             return known;
+        }
+        if !allow() {
+            self.count(BUSY);
+            return self.kept(realm).ok_or_else(|| Busy.into());
         }
         self.asking(realm);
         let fetched = fetch().await;
@@ -141,6 +146,13 @@ impl<V, E: Clone + From<Busy>> Cache<V, E> {
         let failed = table.bad.get(realm).filter(|(_, until)| now < *until)?;
         self.count(REMEMBERED);
         Some(Err(failed.0.clone()))
+    }
+
+    /// What still holds, however old.
+    fn kept(&self, realm: &RealmName) -> Option<Arc<V>> {
+        let now = self.clock.monotonic();
+        let table = self.table.lock();
+        table.good.peek(realm).filter(|good| now < good.until).map(|good| Arc::clone(&good.value))
     }
 
     fn board(&self, realm: &RealmName) -> Result<Flight<'_, V, E>, E> {

@@ -16,6 +16,7 @@ use rustls_pki_types::pem::PemObject as _;
 use super::claims::{Bound, Claims};
 use super::keys::MAX_KID_BYTES;
 use super::{Algorithm, token};
+use crate::{Sign, SignError};
 
 /// Proves for a realm that its messages are its own: fills `auth` (protocol §8, MXSEC/1).
 ///
@@ -153,6 +154,19 @@ impl Signer {
     /// # Errors
     /// [`SealError`].
     pub fn seal(&self, envelope: &mut Envelope<'_>, now: Timestamp) -> Result<(), SealError> {
+        envelope.auth = Some(self.token(envelope, now)?);
+        Ok(())
+    }
+
+    /// The token for `envelope`, which is otherwise ready to be sent: what goes into `auth`.
+    ///
+    /// # Errors
+    /// [`SealError`].
+    pub fn token(
+        &self,
+        envelope: &Envelope<'_>,
+        now: Timestamp,
+    ) -> Result<RawJson<'static>, SealError> {
         if envelope.from.realm != self.realm {
             return Err(SealError::Realm);
         }
@@ -166,10 +180,7 @@ impl Signer {
             exp: iat.saturating_add(self.lifetime),
             mx: Bound::of(envelope),
         };
-        let claims = serde_json::to_value(&claims).map_err(|_| SealError::Signing)?;
-        let token = self.sign(&self.header(), &claims)?;
-        envelope.auth = Some(RawJson::string(&token));
-        Ok(())
+        Ok(RawJson::string(&self.compact(&self.header(), &claims)?))
     }
 
     /// As [`seal`](Self::seal), of an MXENV/1 that is written already.
@@ -195,7 +206,8 @@ impl Signer {
         header
     }
 
-    pub(super) fn sign(
+    /// A token of this header and these claims.
+    pub(super) fn compact(
         &self,
         header: &impl serde::Serialize,
         claims: &impl serde::Serialize,
@@ -214,6 +226,12 @@ impl Signer {
             }
         };
         Ok(format!("{message}.{signature}"))
+    }
+}
+
+impl Sign for Signer {
+    fn sign(&self, envelope: &Envelope<'_>, now: Timestamp) -> Result<RawJson<'static>, SignError> {
+        self.token(envelope, now).map_err(SignError::new)
     }
 }
 

@@ -73,7 +73,7 @@ fn of_v4(address: Ipv4Addr) -> Option<AddressKind> {
         | [198, 18 | 19, ..]
         | [198, 51, 100, _]
         | [203, 0, 113, _]
-        | [240.., ..] => Some(Kind::Reserved),
+        | [240..=255, ..] => Some(Kind::Reserved),
         _ => None,
     }
 }
@@ -95,7 +95,7 @@ fn of_v6(address: Ipv6Addr) -> Option<AddressKind> {
         [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => Some(Kind::Reserved),
         [0xfe80..=0xfebf, ..] => Some(Kind::LinkLocal),
         [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Some(Kind::Private),
-        [0xff00.., ..] => Some(Kind::Multicast),
+        [0xff00..=0xffff, ..] => Some(Kind::Multicast),
         // Teredo and the rest of IETF's own, documents twice.
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => {
             Some(Kind::Reserved)

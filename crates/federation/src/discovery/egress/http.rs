@@ -100,13 +100,15 @@ impl Http {
     /// What stands at `url`, of status 200.
     pub(in super::super) async fn get(&self, url: &str) -> Result<Bytes, FetchError> {
         let url = self.egress.url(url)?;
-        self.send(self.client.get(url), |status| status == 200).await
+        let answer = self.send(self.client.get(url), |status| status == 200).await?;
+        self.read(answer).await
     }
 
     /// Sends `body` to `url`; any status of success is one.
     pub(in super::super) async fn post(&self, url: &Url, body: Bytes) -> Result<(), FetchError> {
         let request =
             self.client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(body);
+        // What the answer says beside its status is not read.
         self.send(request, |status| (200..300).contains(&status)).await.map(drop)
     }
 
@@ -119,12 +121,16 @@ impl Http {
         &self,
         request: reqwest::RequestBuilder,
         good: impl Fn(u16) -> bool + Send,
-    ) -> Result<Bytes, FetchError> {
-        let mut answer = request.send().await.map_err(|error| reason(&error))?;
+    ) -> Result<reqwest::Response, FetchError> {
+        let answer = request.send().await.map_err(|error| reason(&error))?;
         let status = answer.status().as_u16();
         if !good(status) {
             return Err(FetchError::Status(status));
         }
+        Ok(answer)
+    }
+
+    async fn read(&self, mut answer: reqwest::Response) -> Result<Bytes, FetchError> {
         let most = self.limits.bytes;
         let too_large = || FetchError::TooLarge(most);
         if answer.content_length().is_some_and(|length| length > most as u64) {
