@@ -126,7 +126,10 @@ async fn a_realm_is_asked_once_however_many_want_it() {
         .collect();
     clock.advance(SECOND).await;
     // A fourth has no room to wait.
-    assert_eq!(cache.get(&realm("a"), Freshness::Kept, yes, || answer(1, 1)).await, Err(Failure::Busy));
+    assert_eq!(
+        cache.get(&realm("a"), Freshness::Kept, yes, || answer(1, 1)).await,
+        Err(Failure::Busy)
+    );
     open.send_replace(true);
     for caller in callers {
         assert_eq!(*caller.await.unwrap().unwrap(), 7);

@@ -91,9 +91,8 @@ impl Discovery {
             total: options.timeout,
             bytes: document::MAX_BYTES,
         };
-        let http =
-            Http::new(options.egress, options.resolver, options.roots.store()?, limits)
-                .map_err(|_| SetupError::Tls)?;
+        let http = Http::new(options.egress, options.resolver, options.roots.store()?, limits)
+            .map_err(|_| SetupError::Tls)?;
         let limits = Limits {
             realms: options.realms,
             flights: options.at_once,

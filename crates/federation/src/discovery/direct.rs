@@ -55,9 +55,9 @@ impl HttpsDirect {
     }
 
     async fn endpoint(&self, realm: &RealmName) -> Result<Url, DirectError> {
-        let no_way = |error: DiscoveryError| DirectError::new(DirectErrorKind::NoWay).caused_by(error);
-        let document =
-            self.discovery.document(realm, Freshness::Kept).await.map_err(no_way)?;
+        let no_way =
+            |error: DiscoveryError| DirectError::new(DirectErrorKind::NoWay).caused_by(error);
+        let document = self.discovery.document(realm, Freshness::Kept).await.map_err(no_way)?;
         let mut refused = None;
         for url in document.endpoints(EndpointKind::Https) {
             match self.discovery.http().allowed(url) {

@@ -1,8 +1,6 @@
 use std::fmt;
 
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey, VerificationAlgorithm,
-};
+use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey, VerificationAlgorithm};
 
 /// How a token is signed. There are these two and no others: nothing without a signature, and nothing whose
 /// key can also sign for those who only verify.

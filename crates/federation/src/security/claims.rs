@@ -51,7 +51,8 @@ impl<'a> Bound<'a> {
     /// What a token for `envelope` has to say.
     pub(super) fn of(envelope: &'a Envelope<'_>) -> Self {
         let path = |party: &'a Party<'_>| party.path.as_ref().map(|path| path.as_str());
-        let exact = |json: &Option<RawJson<'_>>| json.as_ref().map(|json| hash(json.as_str()).into());
+        let exact =
+            |json: &Option<RawJson<'_>>| json.as_ref().map(|json| hash(json.as_str()).into());
         Self {
             kind: envelope.kind.as_str().into(),
             to: envelope.to.path.as_str().into(),

@@ -109,9 +109,8 @@ impl Key {
         if !common.key_operations.as_ref().is_none_or(verifies) {
             return None;
         }
-        let coordinate = |text: &str| {
-            URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| bytes.len() == 32)
-        };
+        let coordinate =
+            |text: &str| URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| bytes.len() == 32);
         let (algorithm, point) = match &jwk.algorithm {
             AlgorithmParameters::OctetKeyPair(pair) if pair.curve == EllipticCurve::Ed25519 => {
                 (Algorithm::EdDsa, coordinate(&pair.x)?)

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::Header;
 use mesh_core::json::RawJson;
-use mesh_core::mx::{Decoded, DEFAULT_MAX_BYTES, Envelope, decode};
+use mesh_core::mx::{DEFAULT_MAX_BYTES, Decoded, Envelope, decode};
 use mesh_core::name::RealmName;
 use mesh_core::time::Timestamp;
 use ring::rand::SystemRandom;

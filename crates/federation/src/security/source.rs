@@ -17,8 +17,11 @@ pub trait KeySource: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// [`KeysUnavailable`]: then nothing proves this realm.
-    async fn keys(&self, realm: &RealmName, freshness: Freshness)
-    -> Result<Arc<Keys>, KeysUnavailable>;
+    async fn keys(
+        &self,
+        realm: &RealmName,
+        freshness: Freshness,
+    ) -> Result<Arc<Keys>, KeysUnavailable>;
 }
 
 /// Why a realm's keys can't be had.

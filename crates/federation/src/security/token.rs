@@ -114,10 +114,7 @@ fn checked(header: Header) -> Result<String, Refused> {
     if header.typ.as_deref() != Some(TYPE) {
         return Err(Refused::Type);
     }
-    header
-        .kid
-        .filter(|kid| (1..=MAX_KID_BYTES).contains(&kid.len()))
-        .ok_or(Refused::KeyId)
+    header.kid.filter(|kid| (1..=MAX_KID_BYTES).contains(&kid.len())).ok_or(Refused::KeyId)
 }
 
 fn decoded(part: &str) -> Result<Vec<u8>, Refused> {

@@ -156,7 +156,7 @@ fn reason(error: &reqwest::Error) -> FetchError {
             Some(Stopped::Resolve(error)) => return FetchError::Resolve(*error),
             None => {}
         }
-        tls |= current.is::<rustls::Error>() || holds_tls(current);
+        tls |= holds_tls(current);
         cause = current.source();
     }
     if error.is_timeout() && !error.is_connect() {
@@ -168,12 +168,13 @@ fn reason(error: &reqwest::Error) -> FetchError {
     }
 }
 
-/// An I/O error keeps the cause that it wraps to itself.
+/// An I/O error does not tell what it wraps as its cause.
 fn holds_tls(error: &(dyn Error + 'static)) -> bool {
-    error
-        .downcast_ref::<std::io::Error>()
-        .and_then(std::io::Error::get_ref)
-        .is_some_and(|inner| inner.is::<rustls::Error>())
+    error.is::<rustls::Error>()
+        || error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref)
+            .is_some_and(|inner| holds_tls(inner))
 }
 
 impl fmt::Debug for Http {

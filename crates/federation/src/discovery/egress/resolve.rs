@@ -49,7 +49,7 @@ pub(super) struct Checked {
 impl Checked {
     /// All addresses of `host`, each of which may be connected to. One that may not be refuses the name:
     /// whoever gives it out means harm, or has made a mistake that should be seen.
-    async fn addresses(&self, host: &str) -> Result<Vec<SocketAddr>, Stopped> {
+    pub(super) async fn addresses(&self, host: &str) -> Result<Vec<SocketAddr>, Stopped> {
         let found = self.resolver.resolve(host).await.map_err(Stopped::Resolve)?;
         if found.is_empty() {
             return Err(Stopped::Resolve(ResolveError));
@@ -58,7 +58,11 @@ impl Checked {
             self.egress.address(host, *address).map_err(Stopped::Egress)?;
         }
         // Port 0 stands for the URL's.
-        Ok(found.into_iter().take(MAX_ADDRESSES).map(|address| SocketAddr::new(address, 0)).collect())
+        Ok(found
+            .into_iter()
+            .take(MAX_ADDRESSES)
+            .map(|address| SocketAddr::new(address, 0))
+            .collect())
     }
 }
 

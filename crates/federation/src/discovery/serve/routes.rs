@@ -29,11 +29,7 @@ pub struct RoutesOptions {
 
 impl Default for RoutesOptions {
     fn default() -> Self {
-        Self {
-            max_bytes: DEFAULT_MAX_BYTES,
-            body_timeout: Duration::from_secs(10),
-            at_once: 64,
-        }
+        Self { max_bytes: DEFAULT_MAX_BYTES, body_timeout: Duration::from_secs(10), at_once: 64 }
     }
 }
 
@@ -85,11 +81,7 @@ async fn show(State(document): State<Published>) -> Response {
     (headers, served.json.clone()).into_response()
 }
 
-async fn take(
-    State(endpoint): State<Arc<Endpoint>>,
-    headers: HeaderMap,
-    body: Body,
-) -> StatusCode {
+async fn take(State(endpoint): State<Arc<Endpoint>>, headers: HeaderMap, body: Body) -> StatusCode {
     if !is_json(&headers) {
         return StatusCode::UNSUPPORTED_MEDIA_TYPE;
     }

@@ -175,6 +175,7 @@ impl Serving {
             .timer(TokioTimer::new())
             .header_read_timeout(self.options.head_timeout)
             .max_headers(64)
+            .max_header_size(16 * 1024)
             .max_buf_size(64 * 1024)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
