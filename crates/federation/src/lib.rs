@@ -6,11 +6,15 @@ mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
+pub mod lease;
 mod local;
 mod random;
 mod remote;
 #[cfg(feature = "security")]
 pub mod security;
+pub mod session;
+mod state;
+mod tables;
 
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
@@ -22,4 +26,8 @@ pub use local::{
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
 pub use random::{OsRandom, Random, Seeded};
-pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};
+pub use remote::{
+    CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
+    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+};
+pub use state::{InMemoryState, MemoryUsage, StateLimits};

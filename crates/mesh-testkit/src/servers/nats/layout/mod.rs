@@ -77,6 +77,17 @@ impl Layout {
         Self::of(mesh, [controller], Account::Mesh)
     }
 
+    /// Nobody yet: for gateways and realms without a mesh, whose users are added.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            users: Vec::new(),
+            services: Vec::new(),
+            edge_connections: EDGE_CONNECTIONS,
+            edge_subscriptions: EDGE_SUBSCRIPTIONS,
+        }
+    }
+
     fn of(
         mesh: &Mesh,
         controllers: impl Into<Vec<User>>,
@@ -87,12 +98,7 @@ impl Layout {
             let permissions = mesh.permissions(&principal).map_err(ServerError::layout)?;
             users.push(User::new(account, principal, permissions)?);
         }
-        Ok(Self {
-            users,
-            services: Vec::new(),
-            edge_connections: EDGE_CONNECTIONS,
-            edge_subscriptions: EDGE_SUBSCRIPTIONS,
-        })
+        Ok(Self { users, ..Self::empty() })
     }
 
     /// The same with this user, in place of one of the same name.
