@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::Header;
 use mesh_core::json::RawJson;
-use mesh_core::mx::{DEFAULT_MAX_BYTES, Decoded, Envelope, decode};
+use mesh_core::mx::Envelope;
 use mesh_core::name::RealmName;
 use mesh_core::time::Timestamp;
 use ring::rand::SystemRandom;
@@ -76,9 +76,6 @@ pub enum SealError {
     /// It has no `msgId` to bind the token to.
     #[error("an envelope without a msgId can't be signed")]
     MessageId,
-    /// It is not MXENV/1: the legacy profile has no place for a token.
-    #[error("only MXENV/1 has a place for a token")]
-    Profile,
     /// The key did not sign.
     #[error("signing failed")]
     Signing,
@@ -181,19 +178,6 @@ impl Signer {
             mx: Bound::of(envelope),
         };
         Ok(RawJson::string(&self.compact(&self.header(), &claims)?))
-    }
-
-    /// As [`seal`](Self::seal), of an MXENV/1 that is written already.
-    ///
-    /// # Errors
-    /// [`SealError`].
-    pub fn seal_encoded(&self, bytes: &[u8], now: Timestamp) -> Result<Vec<u8>, SealError> {
-        let Ok(Decoded::MxEnv(mut envelope)) = decode(bytes, bytes.len().max(DEFAULT_MAX_BYTES))
-        else {
-            return Err(SealError::Profile);
-        };
-        self.seal(&mut envelope, now)?;
-        envelope.encode().map_err(|_| SealError::Profile)
     }
 
     pub(super) fn header(&self) -> Header {

@@ -1,5 +1,6 @@
 mod direct;
 mod documents;
+mod end_to_end;
 mod fetching;
 mod keys;
 mod place;

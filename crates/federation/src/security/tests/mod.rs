@@ -14,6 +14,7 @@ use mesh_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Sign as _;
 
 /// 2026-01-01, as the manual clock begins.
 const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
@@ -124,7 +125,7 @@ async fn what_was_sealed_still_proves_after_it_was_written_and_read() {
     assert_eq!(verdict(&read).await, Ok(()));
 
     let bytes = command().encode().unwrap();
-    let bytes = EDDSA.signer.seal_encoded(&bytes, NOW).unwrap();
+    let bytes = EDDSA.signer.sign_encoded(&bytes, NOW).unwrap();
     let read = mesh_core::mx::decode(&bytes, 1 << 20).unwrap();
     let mesh_core::mx::Decoded::MxEnv(read) = read else { panic!("not MXENV/1") };
     assert_eq!(verdict(&read).await, Ok(()));
