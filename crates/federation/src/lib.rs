@@ -2,6 +2,10 @@
 
 mod answers;
 mod event;
+#[cfg(any(feature = "discovery", feature = "security"))]
+mod cache;
+#[cfg(feature = "discovery")]
+pub mod discovery;
 pub mod edge;
 pub mod lease;
 mod local;
@@ -9,6 +13,8 @@ mod operator;
 mod random;
 mod remote;
 pub mod router;
+#[cfg(feature = "security")]
+pub mod security;
 pub mod session;
 mod state;
 mod tables;
@@ -17,6 +23,8 @@ pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
 pub use event::EventError;
+#[cfg(any(feature = "discovery", feature = "security"))]
+pub use cache::Freshness;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
@@ -30,3 +38,4 @@ pub use remote::{
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };
+pub use state::{InMemoryState, MemoryUsage, StateLimits};
