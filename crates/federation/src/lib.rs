@@ -1,9 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+pub mod edge;
+pub mod lease;
 mod local;
 mod random;
+mod state;
 mod remote;
+pub mod session;
+mod tables;
 
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
@@ -13,4 +18,8 @@ pub use local::{
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
 pub use random::{OsRandom, Random, Seeded};
-pub use remote::{Direct, DirectError, DirectErrorKind, Sign, SignError};
+pub use state::{InMemoryState, MemoryUsage, StateLimits};
+pub use remote::{
+    CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
+    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+};

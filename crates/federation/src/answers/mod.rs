@@ -31,6 +31,9 @@ mod error;
 mod table;
 mod waiting;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -11,6 +11,9 @@ mod replies;
 mod serving;
 mod task;
 
+#[cfg(test)]
+mod tests;
+
 pub use call::{Call, Remote};
 pub use client::{LocalOptions, LocalRequestReplyClient};
 pub use error::{HostError, LocalError};

@@ -1,7 +1,16 @@
 //! Other realms: how they are asked and told.
 
+mod client;
 mod direct;
+mod error;
+mod options;
+mod profiles;
+mod resolved;
 mod sign;
 
+pub use client::RealmClient;
 pub use direct::{Direct, DirectError, DirectErrorKind};
+pub use error::{RemoteError, SendError};
+pub use options::{CallOptions, RealmOptions};
+pub use resolved::{ResolvedClient, SendCounts, Sent};
 pub use sign::{Sign, SignError};

@@ -52,8 +52,19 @@ struct Link {
 /// What a decision names as its guard where an arrival is no envelope.
 const DECODE: &str = "decode";
 
-/// What is to be undone if the message gets no further. Inline for four guards that reserve.
-type Held = SmallVec<[(usize, Reservation); 4]>;
+/// What the guards of a chain have reserved for one message that passed it
+/// ([`GuardChain::admit`]). Dropped where the message was handled, and handed to
+/// [`GuardChain::release`] where it was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held(SmallVec<[(usize, Reservation); 4]>); // inline for four guards that reserve
+
+impl Held {
+    /// Whether there is nothing to release.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 impl GuardChain {
     /// An empty chain to put guards into, in any order.
@@ -85,16 +96,53 @@ impl GuardChain {
     /// Decides about one message. What was reserved for a message that is refused is released
     /// before this returns.
     pub fn check(&self, inbound: &Inbound<'_>, now: Now) -> Decision {
-        Decision { outcome: self.run(inbound, now, |_, _| {}), trace: None }
+        Decision { outcome: self.admit(inbound, now).0, trace: None }
     }
 
     /// As [`check`](Self::check), and tells how each guard came to it.
     pub fn check_traced(&self, inbound: &Inbound<'_>, now: Now) -> Decision {
-        let mut steps = Vec::with_capacity(self.links.len());
-        let outcome = self.run(inbound, now, |link, finding| {
-            steps.push(Step { guard: link.guard.name(), mode: link.mode, finding: finding() });
-        });
-        Decision { outcome, trace: Some(Trace(steps)) }
+        let mut trace = Trace(Vec::with_capacity(self.links.len()));
+        let (outcome, _) = self.admit_traced(inbound, now, &mut trace);
+        Decision { outcome, trace: Some(trace) }
+    }
+
+    /// As [`check`](Self::check), for who may find out later that a message which passed is not
+    /// handled after all: what was reserved for it comes back to be kept until then. It is empty
+    /// unless the outcome is `Pass`.
+    #[must_use]
+    pub fn admit(&self, inbound: &Inbound<'_>, now: Now) -> (Outcome, Held) {
+        self.run(inbound, now, |_, _| {})
+    }
+
+    /// As [`admit`](Self::admit), and appends the steps to `trace`.
+    #[must_use]
+    pub fn admit_traced(
+        &self,
+        inbound: &Inbound<'_>,
+        now: Now,
+        trace: &mut Trace,
+    ) -> (Outcome, Held) {
+        self.run(inbound, now, |link, finding| trace.push(link.step(finding())))
+    }
+
+    /// Forgets what was reserved for `inbound`, the last first: it was not handled, and may come
+    /// again. `held` must be what this very chain gave out for this very message.
+    pub fn release(&self, inbound: &Inbound<'_>, held: Held) {
+        self.undo(inbound, held, |_| {});
+    }
+
+    /// As [`release`](Self::release), and appends the steps to `trace`.
+    pub fn release_traced(&self, inbound: &Inbound<'_>, held: Held, trace: &mut Trace) {
+        self.undo(inbound, held, |link| trace.push(link.step(Finding::Released)));
+    }
+
+    fn undo(&self, inbound: &Inbound<'_>, held: Held, mut trace: impl FnMut(&Link)) {
+        for (holder, reservation) in held.0.into_iter().rev() {
+            if let Some(link) = self.links.get(holder) {
+                link.guard.release(inbound, reservation);
+                trace(link);
+            }
+        }
     }
 
     /// Counts an arrival that is no envelope, and decides about it: decoding is the first guard of
@@ -152,14 +200,14 @@ impl GuardChain {
         inbound: &Inbound<'_>,
         now: Now,
         mut trace: impl FnMut(&Link, &dyn Fn() -> Finding),
-    ) -> Outcome {
+    ) -> (Outcome, Held) {
         self.checked.fetch_add(1, Ordering::Relaxed);
-        let mut held = Held::new();
+        let mut held = Held::default();
         for (position, link) in self.links.iter().enumerate() {
             match link.guard.check(inbound, now) {
                 Verdict::Pass => trace(link, &|| Finding::Passed),
                 Verdict::Reserved(reservation) => {
-                    held.push((position, reservation));
+                    held.0.push((position, reservation));
                     trace(link, &|| Finding::Reserved);
                 }
                 Verdict::Refuse(refusal) => {
@@ -169,15 +217,18 @@ impl GuardChain {
                         continue;
                     }
                     link.refused.fetch_add(1, Ordering::Release);
-                    for (holder, reservation) in held.into_iter().rev() {
-                        let holder = &self.links[holder];
-                        holder.guard.release(inbound, reservation);
-                        trace(holder, &|| Finding::Released);
-                    }
-                    return Outcome::of_refusal(link.guard.name(), refusal, inbound.kind);
+                    self.undo(inbound, held, |holder| trace(holder, &|| Finding::Released));
+                    let outcome = Outcome::of_refusal(link.guard.name(), refusal, inbound.kind);
+                    return (outcome, Held::default());
                 }
             }
         }
-        Outcome::Pass
+        (Outcome::Pass, held)
+    }
+}
+
+impl Link {
+    fn step(&self, finding: Finding) -> Step {
+        Step { guard: self.guard.name(), mode: self.mode, finding }
     }
 }

@@ -14,6 +14,12 @@ pub struct ChainCounters {
 }
 
 impl ChainCounters {
+    /// No counts.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { checked: 0, undecodable: 0, guards: Vec::new() }
+    }
+
     /// The counts of the guard of this name.
     #[must_use]
     pub fn of(&self, guard: &str) -> Option<&GuardCounters> {
@@ -40,4 +46,12 @@ pub struct GuardCounters {
     pub shadow_refused: u64,
     /// The guard's own numbers, by name.
     pub figures: Vec<(&'static str, u64)>,
+}
+
+impl GuardCounters {
+    /// The counts of a guard that has seen nothing yet.
+    #[must_use]
+    pub const fn new(guard: &'static str, stage: Stage, mode: Mode) -> Self {
+        Self { guard, stage, mode, passed: 0, refused: 0, shadow_refused: 0, figures: Vec::new() }
+    }
 }

@@ -41,7 +41,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// What a refusal means for a message of this kind: only a request is answered.
-    pub(super) fn of_refusal(guard: &'static str, refusal: Refusal, kind: MsgType) -> Self {
+    #[must_use]
+    pub fn of_refusal(guard: &'static str, refusal: Refusal, kind: MsgType) -> Self {
         match refusal.code() {
             Some(code) if kind.is_answered() => {
                 Self::Nack { guard, code, message: refusal.into_reason() }
@@ -78,6 +79,11 @@ impl Trace {
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
+
+    /// Appends a step, of a guard that stands outside the chain.
+    pub fn push(&mut self, step: Step) {
+        self.0.push(step);
+    }
 }
 
 impl fmt::Display for Trace {
@@ -102,6 +108,14 @@ pub struct Step {
     pub mode: Mode,
     /// What it found or did.
     pub finding: Finding,
+}
+
+impl Step {
+    /// A step of the guard of this name.
+    #[must_use]
+    pub const fn new(guard: &'static str, mode: Mode, finding: Finding) -> Self {
+        Self { guard, mode, finding }
+    }
 }
 
 /// What a guard found or did in a [`Step`].

@@ -20,7 +20,7 @@ mod tests;
 
 pub use addressed::Addressed;
 pub use builder::{ChainBuilder, Mode, Stage};
-pub use chain::GuardChain;
+pub use chain::{GuardChain, Held};
 pub use counters::{ChainCounters, GuardCounters};
 pub use decision::{Decision, Finding, Outcome, Step, Trace};
 pub use edge::EdgeGuards;

@@ -14,6 +14,9 @@ use crate::servers::nats::config::quoted;
 const SERVICES: [&str; 4] =
     ["mesh.events.*.>", "mesh.control.*.report", "mesh.control.*", "mesh.control.*.alive"];
 
+/// What an account with streams says.
+const JETSTREAM: &str = "    jetstream: enabled\n";
+
 /// The streams whose deliveries and acknowledgements cross: somebody in EDGE reads them.
 const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, StreamName::Builds];
 
@@ -30,12 +33,15 @@ pub(super) fn lines(layout: &Layout) -> String {
                 layout.edge_connections, layout.edge_subscriptions
             ),
         ),
-        (Account::Mesh, "    jetstream: enabled\n".to_owned()),
+        (Account::Mesh, JETSTREAM.to_owned()),
         (Account::Backbone, String::new()),
     ];
-    let realms: BTreeSet<Account> = layout.users.iter().map(|user| user.account).collect();
-    let realms = realms.into_iter().filter(|account| matches!(account, Account::Realm(_)));
-    accounts.extend(realms.map(|account| (account, String::new())));
+    let own: BTreeSet<Account> = layout.users.iter().map(|user| user.account).collect();
+    accounts.extend(own.into_iter().filter_map(|account| match account {
+        Account::Realm(_) => Some((account, String::new())),
+        Account::State(_) => Some((account, JETSTREAM.to_owned())),
+        _ => None,
+    }));
     for (account, more) in accounts {
         let users = layout.users.iter().filter(|user| user.account == account);
         let users: String = users.map(line).collect();
