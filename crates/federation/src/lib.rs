@@ -5,9 +5,9 @@ pub mod edge;
 pub mod lease;
 mod local;
 mod random;
-mod state;
 mod remote;
 pub mod session;
+mod state;
 mod tables;
 
 pub use answers::{
@@ -18,8 +18,8 @@ pub use local::{
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
 pub use random::{OsRandom, Random, Seeded};
-pub use state::{InMemoryState, MemoryUsage, StateLimits};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
     ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
 };
+pub use state::{InMemoryState, MemoryUsage, StateLimits};

@@ -124,9 +124,8 @@ pub(super) async fn what_the_policy_denies_is_answered_and_may_come_again(ground
     home.echoes("admin.accepts.stop").await;
     let mut peer = Peer::listen(field.realm(1)).await;
     let acme = &field.realm(0).name;
-    let commands = BOTH_PROFILES.map(|profile| {
-        (profile, peer.command(acme, "admin.accepts.stop", profile.name(), "1"))
-    });
+    let commands = BOTH_PROFILES
+        .map(|profile| (profile, peer.command(acme, "admin.accepts.stop", profile.name(), "1")));
     for (profile, command) in &commands {
         let refused = peer.ask(*profile, command).await;
         assert_eq!(refused, Err("MX.EDGE.POLICY_DENIED".to_owned()));

@@ -24,8 +24,11 @@ macro_rules! cases {
 }
 
 pub(crate) fn all() -> Vec<(&'static str, Case)> {
-    let mut all =
-        cases![backbone::each_mailbox_is_its_own_gateways_alone, backbone::a_wildcard_is_refused,];
+    let mut all = cases![
+        backbone::each_mailbox_is_its_own_gateways_alone,
+        backbone::a_wildcard_is_refused,
+        backbone::gateways_of_a_realm_share_its_mailboxes,
+    ];
     all.extend(cases![
         inside::a_component_answers_within_its_realm,
         inside::a_component_has_its_own_paths_alone,

@@ -13,7 +13,8 @@ use crate::home::Home;
 use crate::peer::{Content, Heard, Peer};
 
 /// What a body must keep: each number as it is written, and keys that come twice.
-const BODY: &str = r#"{"amount": 12.50, "big": 12345678901234567890, "é": [1e3, "\u00e9"], "a": 1, "a": 2}"#;
+const BODY: &str =
+    r#"{"amount": 12.50, "big": 12345678901234567890, "é": [1e3, "\u00e9"], "a": 1, "a": 2}"#;
 
 /// `acme.com` with a component, beside a foreign realm and one that is nobody's business.
 async fn raise(ground: Ground, clock: &ManualClock) -> Field {
@@ -34,8 +35,7 @@ async fn answered(ground: Ground, profile: Profile) {
     };
     home.accepts("shop/desk.accepts.greet", echo).await;
     let mut peer = Peer::listen(field.realm(1)).await;
-    let mut command =
-        peer.command(&field.realm(0).name, "shop/desk.accepts.greet", "m-1", BODY);
+    let mut command = peer.command(&field.realm(0).name, "shop/desk.accepts.greet", "m-1", BODY);
     command.principal = Some(r#"{"iss":"https://id","sub":"ada"}"#.to_owned());
     assert_eq!(peer.ask(profile, &command).await.as_deref(), Ok(BODY));
     drop(peer);
@@ -144,10 +144,8 @@ pub(super) async fn an_event_is_said_inside_with_its_bare_body(ground: Ground) {
     let plans = vec![plan, RealmPlan::new("été.example")];
     let field = ground.raise(plans, Arc::new(clock)).await;
     let home = Home::start(field.realm(0)).await;
-    let topic = mesh_core::mx::Topic::internal(
-        &field.realm(0).name,
-        &crate::home::path("desk.emits.told"),
-    );
+    let topic =
+        mesh_core::mx::Topic::internal(&field.realm(0).name, &crate::home::path("desk.emits.told"));
     let transport = field.realm(0).app.transport();
     let heard = transport.subscribe(topic.unwrap().into(), Default::default()).await;
     let mut heard = heard.unwrap();
