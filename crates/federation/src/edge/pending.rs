@@ -6,7 +6,7 @@ use mesh_core::mx::{AnswerRoute, MailboxKind, ReplyId};
 use mesh_core::name::RealmName;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 /// The requests that components work on, and how many each realm has under way. Bounded: who takes a
 /// place when there is none is refused.
@@ -15,6 +15,8 @@ pub(super) struct Pending {
     table: Arc<Mutex<Table>>,
     most: usize,
     most_per_realm: usize,
+    /// Told when the last place is given back.
+    emptied: Arc<Notify>,
 }
 
 /// One of them.
@@ -53,6 +55,7 @@ const ENDED: usize = 4_096;
 #[derive(Debug)]
 pub(super) struct Slot {
     table: Arc<Mutex<Table>>,
+    emptied: Arc<Notify>,
     realm: RealmName,
 }
 
@@ -76,7 +79,7 @@ pub(super) enum Found {
 
 impl Pending {
     pub(super) fn new(most: usize, most_per_realm: usize) -> Self {
-        Self { table: Arc::default(), most, most_per_realm }
+        Self { table: Arc::default(), most, most_per_realm, emptied: Arc::default() }
     }
 
     pub(super) fn take(&self, realm: &RealmName) -> Result<Slot, Full> {
@@ -92,7 +95,8 @@ impl Pending {
             }
         }
         table.taken += 1;
-        Ok(Slot { table: Arc::clone(&self.table), realm: realm.clone() })
+        let (table, emptied) = (Arc::clone(&self.table), Arc::clone(&self.emptied));
+        Ok(Slot { table, emptied, realm: realm.clone() })
     }
 
     pub(super) fn insert(&self, id: ReplyId, request: Request) {
@@ -145,10 +149,29 @@ impl Pending {
         self.table.lock().requests.len()
     }
 
+    /// Returns once no place is taken.
+    pub(super) async fn idle(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.taken().0 == 0 {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
     /// Places taken, and by how many realms.
     pub(super) fn taken(&self) -> (usize, usize) {
         let table = self.table.lock();
         (table.taken, table.realms.len())
+    }
+}
+
+/// The requests hold the table that holds them.
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let requests = std::mem::take(&mut self.table.lock().requests);
+        drop(requests);
     }
 }
 
@@ -173,6 +196,9 @@ impl Drop for Slot {
             if *taken == 0 {
                 table.realms.remove(&self.realm);
             }
+        }
+        if table.taken == 0 {
+            self.emptied.notify_waiters();
         }
     }
 }

@@ -64,6 +64,12 @@ counters! {
     untold,
     /// Answers to this realm's own questions.
     answers,
+    /// Answers that nobody here waited for, and that were handed to the realm's other gateways.
+    handed_over,
+    /// Answers that another gateway handed over and somebody here waited for.
+    taken_over,
+    /// Answers that nobody waited for.
+    unknown_answers,
     /// Answers that were accepted by a caller's mailbox.
     sent,
     /// Answers that were not, and were given up.

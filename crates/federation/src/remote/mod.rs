@@ -8,6 +8,9 @@ mod profiles;
 mod resolved;
 mod sign;
 
+#[cfg(test)]
+mod tests;
+
 pub use client::RealmClient;
 pub use direct::{Direct, DirectError, DirectErrorKind};
 pub use error::{RemoteError, SendError};

@@ -1,0 +1,98 @@
+//! Answers, on their way to other realms' mailboxes; replies that become some; and time-outs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_core::message::Message;
+use mesh_core::mx::{ReplyId, Topic};
+use mesh_core::port::{ErrorKind, PublishOptions};
+
+use super::super::Outgoing;
+use super::super::tally::count;
+use super::lane::Work;
+use super::shared::{Phase, Shared};
+
+/// Brings an answer to its mailbox, again and again while that may help and the patience lasts.
+pub(super) async fn send(shared: &Shared, mut answer: Outgoing) {
+    let clock = shared.backbone.clock();
+    let until = clock.monotonic().saturating_add(shared.options.patience);
+    let mut shrunk = false;
+    let mut attempt = 0;
+    loop {
+        let options = PublishOptions::default();
+        let Err(error) = shared.backbone.transport().publish(answer.message(), options).await
+        else {
+            count(&shared.edge.tally.sent);
+            return;
+        };
+        if error.kind() == ErrorKind::TooLarge && !shrunk {
+            shrunk = true;
+            answer = shared.edge.too_large(answer, shared.now());
+            continue;
+        }
+        let random = shared.options.random.bits();
+        let random = u32::from_be_bytes([random[0], random[1], random[2], random[3]]);
+        let pause = shared.options.pauses.pause(attempt, random);
+        if !error.may_retry() || clock.monotonic().saturating_add(pause) >= until {
+            count(&shared.edge.tally.unsent_answers);
+            let realm = answer.realm();
+            tracing::warn!(%realm, %error, "an answer was given up");
+            return;
+        }
+        attempt = attempt.saturating_add(1);
+        clock.sleep(pause).await;
+    }
+}
+
+/// What came on a reply topic.
+pub(super) fn replied(shared: &Arc<Shared>, reply: Message) -> Work {
+    let shared = Arc::clone(shared);
+    Box::pin(async move {
+        let Ok(Topic::InternalReply(_, id)) = reply.subject().as_str().parse() else {
+            count(&shared.edge.tally.other_replies);
+            return;
+        };
+        if let Some(answer) = answer(&shared, id, &reply) {
+            send(&shared, answer).await;
+        }
+    })
+}
+
+fn answer(shared: &Shared, id: ReplyId, reply: &Message) -> Option<Outgoing> {
+    shared.edge.reply(id, reply.payload(), shared.now()).answer()
+}
+
+/// The answers to requests whose time is over, each when it is.
+pub(super) async fn expired(shared: Arc<Shared>) -> Option<(Outgoing, Arc<Shared>)> {
+    loop {
+        let now = shared.now();
+        if let Some(answer) = shared.edge.expire(now) {
+            return Some((answer, shared));
+        }
+        shared.timer.arm(true);
+        if let Some(deadline) = shared.edge.next_deadline() {
+            shared.backbone.clock().sleep(deadline.saturating_sub(now.monotonic)).await;
+            continue;
+        }
+        shared.timer.arm(false);
+        // One that came meanwhile has woken nobody.
+        if shared.edge.next_deadline().is_none() {
+            shared.timer.woken().await;
+        }
+    }
+}
+
+/// Frees what guards no longer need, now and then.
+pub(super) async fn reclaim(shared: Arc<Shared>, every: Duration) {
+    let clock = Arc::clone(shared.backbone.clock());
+    let tidy = async {
+        loop {
+            clock.sleep(every).await;
+            shared.edge.reclaim(shared.now());
+        }
+    };
+    tokio::select! {
+        () = tidy => {}
+        () = shared.reached(Phase::Over) => {}
+    }
+}
