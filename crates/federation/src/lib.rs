@@ -20,6 +20,6 @@ pub use local::{
 pub use random::{OsRandom, Random, Seeded};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
-    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, Watch, WatchEnd,
 };
 pub use state::{InMemoryState, MemoryUsage, StateLimits};
