@@ -7,6 +7,8 @@ mod lane;
 mod observe;
 mod options;
 mod outbound;
+#[cfg(feature = "discovery")]
+mod posted;
 mod shared;
 mod siblings;
 mod start;
