@@ -1,5 +1,6 @@
 //! Other realms: how they are asked and told.
 
+mod call;
 mod client;
 mod direct;
 mod error;
