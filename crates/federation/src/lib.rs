@@ -1,15 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
-mod event;
 pub mod edge;
+mod event;
 pub mod lease;
 mod local;
 mod operator;
 mod random;
-mod state;
 mod remote;
 pub mod session;
+mod state;
 mod tables;
 
 pub use answers::{
@@ -22,8 +22,8 @@ pub use local::{
 };
 pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
-pub use state::{InMemoryState, MemoryUsage, StateLimits};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
     ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
 };
+pub use state::{InMemoryState, MemoryUsage, StateLimits};
