@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,18 +23,23 @@ const SOURCE: &str = "stock.emits.changed";
 struct Reached {
     inner: InMemoryState,
     away: Arc<AtomicBool>,
+    calls: Arc<AtomicUsize>,
 }
 
 impl Reached {
     fn new(inner: &InMemoryState) -> Self {
-        Self { inner: inner.clone(), away: Arc::default() }
+        Self { inner: inner.clone(), away: Arc::default(), calls: Arc::default() }
     }
 
     fn set(&self, away: bool) {
         self.away.store(away, Ordering::Relaxed);
     }
 
-    fn check(&self) -> Result<(), StoreError> {
+    /// Others run before it answers, sooner or later.
+    async fn check(&self) -> Result<(), StoreError> {
+        for _ in 0..self.calls.fetch_add(1, Ordering::Relaxed) % 4 {
+            tokio::task::yield_now().await;
+        }
         if self.away.load(Ordering::Relaxed) {
             return Err(StoreError::new(StoreErrorKind::Unavailable, "cut off"));
         }
@@ -45,7 +50,7 @@ impl Reached {
 #[async_trait]
 impl KeyValue for Reached {
     async fn read(&self, key: &StoreKey) -> Result<Option<Entry>, StoreError> {
-        self.check()?;
+        self.check().await?;
         self.inner.read(key).await
     }
 
@@ -56,7 +61,7 @@ impl KeyValue for Reached {
         lifetime: Duration,
         expected: Expected,
     ) -> Result<Written, StoreError> {
-        self.check()?;
+        self.check().await?;
         self.inner.write(key, value, lifetime, expected).await
     }
 
@@ -65,12 +70,12 @@ impl KeyValue for Reached {
         key: &StoreKey,
         revision: Option<Revision>,
     ) -> Result<Removed, StoreError> {
-        self.check()?;
+        self.check().await?;
         self.inner.remove(key, revision).await
     }
 
     async fn watch(&self) -> Result<Changes, StoreError> {
-        self.check()?;
+        self.check().await?;
         self.inner.watch().await
     }
 
