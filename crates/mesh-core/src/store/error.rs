@@ -20,6 +20,8 @@ pub enum StoreErrorKind {
     Unavailable,
     /// There is no room: the disk is full, or a quota is reached.
     Full,
+    /// A value is longer than the store takes.
+    TooLarge,
     /// What it holds is damaged.
     Corrupt,
     /// Anything else.
@@ -58,6 +60,7 @@ impl fmt::Display for StoreErrorKind {
         f.write_str(match self {
             Self::Unavailable => "unavailable",
             Self::Full => "no room",
+            Self::TooLarge => "too large",
             Self::Corrupt => "damaged",
             Self::Other => "failed",
         })

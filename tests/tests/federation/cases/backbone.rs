@@ -1,0 +1,71 @@
+//! The grounds themselves: what a gateway's account may do on a backbone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mesh_core::message::Message;
+use mesh_core::port::{ErrorKind, PublishOptions, SubscribeOptions};
+use mesh_core::subject::Filter;
+use mesh_testkit::clock::ManualClock;
+
+use crate::ground::{BOTH, Field, Ground, RealmPlan};
+
+async fn raise(ground: Ground) -> Field {
+    let plans = vec![RealmPlan::new("acme.com"), RealmPlan::new("matrix-3"), RealmPlan::new("été")];
+    ground.raise(plans, Arc::new(ManualClock::new())).await
+}
+
+/// A gateway hears its own mailboxes, of both kinds, and publishes to its peers'; where the broker has rights,
+/// another's mailbox is closed to it and so is the way to its own.
+pub(super) async fn each_mailbox_is_its_own_gateways_alone(ground: Ground) {
+    let field = raise(ground).await;
+    let [home, peer, third] = [0, 1, 2].map(|number| field.realm(number));
+    for kind in BOTH {
+        let mailbox = kind.subject(&home.name);
+        let inside = home.between.transport();
+        let mut heard =
+            inside.subscribe(mailbox.clone().into(), SubscribeOptions::default()).await.unwrap();
+        for sender in [peer, third] {
+            let text = format!("from {}", sender.name);
+            let message = Message::new(mailbox.clone(), text.clone().into_bytes());
+            sender.between.transport().publish(message, PublishOptions::default()).await.unwrap();
+            assert_eq!(heard.next().await.unwrap().unwrap().payload(), text.as_bytes());
+        }
+        if ground != Ground::Memory {
+            let options = SubscribeOptions::default();
+            let denied = third.between.transport().subscribe(mailbox.clone().into(), options).await;
+            assert_eq!(denied.unwrap_err().kind(), ErrorKind::Denied);
+            let message = Message::new(mailbox, b"to myself".to_vec());
+            let denied = inside.publish(message, PublishOptions::default()).await;
+            assert_eq!(denied.unwrap_err().kind(), ErrorKind::Denied);
+        }
+    }
+    field.listens_to(&BTreeSet::new()).await;
+}
+
+/// No gateway can listen with a wildcard, and the broker holds the mailboxes as they are written.
+pub(super) async fn a_wildcard_is_refused(ground: Ground) {
+    let field = raise(ground).await;
+    for wildcard in ["mx/in/1/acme.*", "public.ingress.*", "public.>", "*.*", ">"] {
+        let filter = Filter::new(wildcard).unwrap();
+        for realm in &field.realms {
+            let transport = realm.between.transport();
+            let refused = transport.subscribe(filter.clone(), SubscribeOptions::default()).await;
+            let kind = refused.unwrap_err().kind();
+            let expected =
+                if ground == Ground::Memory { ErrorKind::Unsupported } else { ErrorKind::Denied };
+            assert_eq!(kind, expected, "{wildcard}");
+        }
+    }
+    let mut listening = Vec::new();
+    for realm in &field.realms {
+        for topic in realm.mailboxes() {
+            let transport = realm.between.transport();
+            let options = SubscribeOptions::default();
+            listening.push(transport.subscribe(topic.into(), options).await.unwrap());
+        }
+    }
+    field.listens_to(&field.mailboxes()).await;
+    drop(listening);
+    field.listens_to(&BTreeSet::new()).await;
+}
