@@ -36,7 +36,6 @@ pub use remote::{
     ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, StartError, Watch,
     WatchEnd,
 };
-pub use state::{InMemoryState, MemoryUsage, StateLimits};
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };
