@@ -38,7 +38,7 @@ use crate::tables::millis;
 ///     profile: Profile::MxEnv1,
 ///     lease: None,
 /// };
-/// let at = |seconds| Now {
+/// let at = |seconds: i64| Now {
 ///     wall: Timestamp::from_millis(1_700_000_000_000 + seconds * 1_000),
 ///     monotonic: Duration::from_secs(seconds as u64),
 /// };
