@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
-#[cfg(any(feature = "discovery", feature = "security"))]
+#[cfg(feature = "discovery")]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
+#[cfg(any(feature = "discovery", feature = "security"))]
+mod freshness;
 pub mod lease;
 mod local;
 mod random;
@@ -20,7 +22,7 @@ pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
 #[cfg(any(feature = "discovery", feature = "security"))]
-pub use cache::Freshness;
+pub use freshness::Freshness;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,

@@ -20,6 +20,8 @@ use mesh_core::name::RealmName;
 use mesh_core::port::Clock;
 use parking_lot::Mutex;
 
+use crate::Freshness;
+
 pub(crate) use budget::Budget;
 
 /// How much a [`Cache`] keeps and does.
@@ -37,16 +39,6 @@ pub(crate) struct Limits {
     pub(crate) failed: Duration,
     /// How long nobody asks a realm again that has answered, however much it is wanted.
     pub(crate) again: Duration,
-}
-
-/// How new an answer has to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "kept or not")]
-pub enum Freshness {
-    /// What is kept will do.
-    Kept,
-    /// Ask again, since what is kept was not enough. Who was asked a moment ago is not asked again.
-    Anew,
 }
 
 /// No room to ask now.
@@ -81,7 +73,7 @@ const FAILED: usize = 2;
 const REMEMBERED: usize = 3;
 const BUSY: usize = 4;
 
-impl<V, E: Clone + From<Busy>> Cache<V, E> {
+impl<V: Send + Sync, E: Clone + From<Busy> + Send> Cache<V, E> {
     pub(crate) fn new(clock: Arc<dyn Clock>, limits: Limits) -> Self {
         let table = Table {
             good: LruCache::new(limits.realms),
@@ -98,11 +90,11 @@ impl<V, E: Clone + From<Busy>> Cache<V, E> {
         &self,
         realm: &RealmName,
         freshness: Freshness,
-        allow: impl FnOnce() -> bool,
-        fetch: impl FnOnce() -> F,
+        allow: impl FnOnce() -> bool + Send,
+        fetch: impl FnOnce() -> F + Send,
     ) -> Result<Arc<V>, E>
     where
-        F: Future<Output = Result<(V, Duration), E>>,
+        F: Future<Output = Result<(V, Duration), E>> + Send,
     {
         if let Some(known) = self.known(realm, freshness) {
             return known;
