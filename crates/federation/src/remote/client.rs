@@ -5,7 +5,7 @@ use mesh_core::json::RawJson;
 use mesh_core::mx::{Address, Envelope, MsgType, MxPath, MxRealm, MxUri, Party, Plane, Profile};
 use mesh_core::name::RealmName;
 use mesh_core::port::Connection;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::profiles::Profiles;
 use super::{CallOptions, RealmOptions, RemoteError, ResolvedClient, Sent};
@@ -36,10 +36,14 @@ pub(super) struct Inner {
     profiles: Profiles,
     pub(super) options: RealmOptions,
     pub(super) watches: Arc<Semaphore>,
+    closing: watch::Sender<bool>,
 }
 
 /// Where answers are addressed to. Nobody listens there: they are found by realm and `correlationId`.
 const ANSWERS: &str = "client.accepts.answer";
+
+/// A semaphore can hand out all of them at once.
+const MOST_WATCHES: usize = 1 << 20;
 
 impl RealmClient {
     /// A client of `realm`, which sends to other realms through `outside`, and whose own bus is `local`.
@@ -64,7 +68,8 @@ impl RealmClient {
             host,
             inside,
             profiles: Profiles::new(options.profile),
-            watches: Arc::new(Semaphore::new(options.watches.min(Semaphore::MAX_PERMITS))),
+            watches: Arc::new(Semaphore::new(options.watches.min(MOST_WATCHES))),
+            closing: watch::Sender::new(false),
             options,
         })))
     }
@@ -193,6 +198,27 @@ impl RealmClient {
         handler: impl Handler,
     ) -> Result<Registration, HostError> {
         self.0.host.accept(path, handler).await
+    }
+
+    /// Ends all watches, and waits for that, for `timeout` at most; then tells who waits for an answer
+    /// that there will be none. Nothing more is asked. The gateway and the buses are others' to close.
+    pub async fn close(&self, timeout: Duration) {
+        let inner = &*self.0;
+        inner.closing.send_replace(true);
+        let all = inner.options.watches.min(MOST_WATCHES);
+        let all = u32::try_from(all).unwrap_or(u32::MAX);
+        let clock = Arc::clone(inner.outside.backbone().clock());
+        limited(&*clock, timeout, async {
+            // Never closed.
+            let _all = inner.watches.acquire_many(all).await;
+        })
+        .await;
+        inner.watches.close();
+        inner.answers.close();
+    }
+
+    pub(super) fn closing(&self) -> watch::Receiver<bool> {
+        self.0.closing.subscribe()
     }
 
     /// Says an event of this realm: whoever watches it hears it.

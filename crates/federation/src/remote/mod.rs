@@ -7,6 +7,7 @@ mod options;
 mod profiles;
 mod resolved;
 mod sign;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -17,3 +18,4 @@ pub use error::{RemoteError, SendError};
 pub use options::{CallOptions, RealmOptions};
 pub use resolved::{ResolvedClient, SendCounts, Sent};
 pub use sign::{Sign, SignError};
+pub use watch::{Seen, Watch, WatchEnd};

@@ -119,6 +119,31 @@ impl<'a> Inbound<'a> {
     }
 }
 
+impl<'a> Inbound<'a> {
+    /// By what a repetition is told from what is new (protocol §8): its `msgId`, else its `correlationId`.
+    #[must_use]
+    pub fn replay_id(&self) -> Option<ReplayId<'a>> {
+        let present = |id: &&str| !id.is_empty();
+        match (self.msg_id.filter(present), self.correlation_id.filter(present)) {
+            (Some(id), _) => Some(ReplayId::Message(id)),
+            (None, Some(id)) if self.kind.is_answer() => Some(ReplayId::Answer(id)),
+            (None, Some(id)) => Some(ReplayId::Message(id)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// By what a repetition is told from what is new. The two are apart: we chose the id of an answer, and its
+/// realm may have chosen the same one for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "whoever marks must keep each apart")]
+pub enum ReplayId<'a> {
+    /// The id of a message, chosen by its sender.
+    Message(&'a str),
+    /// The correlation id of an answer that has no id of its own.
+    Answer(&'a str),
+}
+
 /// The time of one check, by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "there are two clocks")]
