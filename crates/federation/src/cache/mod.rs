@@ -31,8 +31,8 @@ pub(crate) struct Limits {
     pub(crate) realms: NonZeroUsize,
     /// Realms that are asked at once.
     pub(crate) flights: usize,
-    /// Callers that wait at once.
-    pub(crate) waiting: usize,
+    /// Callers that wait at once, in all and for one realm.
+    pub(crate) waiting: (usize, usize),
     /// How long an answer is kept at least and at most, whatever it says.
     pub(crate) kept: (Duration, Duration),
     /// How long a failure is.
@@ -73,7 +73,7 @@ const FAILED: usize = 2;
 const REMEMBERED: usize = 3;
 const BUSY: usize = 4;
 
-impl<V: Send + Sync, E: Clone + From<Busy> + Send> Cache<V, E> {
+impl<V: Send + Sync, E: Clone + PartialEq + From<Busy> + Send> Cache<V, E> {
     pub(crate) fn new(clock: Arc<dyn Clock>, limits: Limits) -> Self {
         let table = Table {
             good: LruCache::new(limits.realms),
@@ -149,9 +149,13 @@ impl<V: Send + Sync, E: Clone + From<Busy> + Send> Cache<V, E> {
 
     fn board(&self, realm: &RealmName) -> Result<Flight<'_, V, E>, E> {
         let mut table = self.table.lock();
-        let known = table.flights.contains_key(realm);
-        let full = !known && table.flights.len() >= self.limits.flights;
-        if full || table.waiting >= self.limits.waiting {
+        let (waiting, for_one) = self.limits.waiting;
+        let full = match table.flights.get(realm) {
+            // All but the table's own.
+            Some(turn) => Arc::strong_count(turn) > for_one,
+            None => table.flights.len() >= self.limits.flights,
+        };
+        if full || table.waiting >= waiting {
             self.count(BUSY);
             return Err(Busy.into());
         }
@@ -189,6 +193,10 @@ impl<V: Send + Sync, E: Clone + From<Busy> + Send> Cache<V, E> {
                     return Ok(Arc::clone(&good.value));
                 }
                 table.good.pop(realm);
+                // That there was no room says nothing of the realm.
+                if error == Busy.into() {
+                    return Err(error);
+                }
                 let until = now.saturating_add(self.limits.failed);
                 table.bad.put(realm.clone(), (error.clone(), until));
                 Err(error)
