@@ -2,12 +2,11 @@
 
 mod answers;
 #[cfg(feature = "discovery")]
-mod event;
-#[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
+mod event;
 #[cfg(any(feature = "discovery", feature = "security"))]
 mod freshness;
 pub mod lease;
@@ -41,4 +40,3 @@ pub use remote::{
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };
-pub use state::{InMemoryState, MemoryUsage, StateLimits};
