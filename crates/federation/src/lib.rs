@@ -2,6 +2,7 @@
 
 mod answers;
 #[cfg(feature = "discovery")]
+#[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
@@ -24,9 +25,10 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
-pub use event::EventError;
 #[cfg(any(feature = "discovery", feature = "security"))]
 pub use freshness::Freshness;
+pub use cache::Freshness;
+pub use event::EventError;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
