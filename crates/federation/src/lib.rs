@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+#[cfg(feature = "discovery")]
 #[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
 mod event;
+#[cfg(any(feature = "discovery", feature = "security"))]
+mod freshness;
 pub mod lease;
 mod local;
 mod operator;
@@ -23,6 +26,7 @@ pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
 #[cfg(any(feature = "discovery", feature = "security"))]
+pub use freshness::Freshness;
 pub use cache::Freshness;
 pub use event::EventError;
 pub use local::{
