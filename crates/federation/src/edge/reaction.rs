@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use mesh_core::message::Message;
-use mesh_core::mx::{Answer, AnswerRoute, MailboxKind, ReplyId};
+use mesh_core::mx::{Answer, AnswerRoute, MailboxKind, Profile, ReplyId};
 use mesh_core::name::RealmName;
 
 use super::passage::Passage;
@@ -88,6 +88,12 @@ impl Outgoing {
     #[must_use]
     pub fn mailbox(&self) -> MailboxKind {
         self.mailbox
+    }
+
+    /// The profile that it is written in.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.route.profile()
     }
 
     /// The answer, in the profile of the request.

@@ -8,5 +8,7 @@
 //! | `mesh_transport_nats::NatsState` | several gateways of one realm | the server |
 
 mod memory;
+mod replay;
 
 pub use memory::{InMemoryState, MemoryUsage, StateLimits};
+pub use replay::{SharedReplay, SharedReplayOptions, StoreAway};

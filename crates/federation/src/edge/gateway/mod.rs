@@ -6,6 +6,8 @@ mod inbound;
 mod lane;
 mod options;
 mod outbound;
+#[cfg(feature = "discovery")]
+mod posted;
 mod shared;
 mod siblings;
 mod start;

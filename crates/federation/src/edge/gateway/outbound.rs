@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::message::Message;
-use mesh_core::mx::{ReplyId, Topic};
+use mesh_core::mx::{Profile, ReplyId, Topic};
 use mesh_core::port::{ErrorKind, PublishOptions};
 
 use super::super::Outgoing;
@@ -20,8 +20,8 @@ pub(super) async fn send(shared: &Shared, mut answer: Outgoing) {
     let mut attempt = 0;
     loop {
         let options = PublishOptions::default();
-        let Err(error) = shared.backbone.transport().publish(answer.message(), options).await
-        else {
+        let Some(message) = proven(shared, &answer) else { return };
+        let Err(error) = shared.backbone.transport().publish(message, options).await else {
             count(&shared.edge.tally.sent);
             return;
         };
@@ -41,6 +41,24 @@ pub(super) async fn send(shared: &Shared, mut answer: Outgoing) {
         }
         attempt = attempt.saturating_add(1);
         clock.sleep(pause).await;
+    }
+}
+
+/// The message, with the proof of who answers where this realm gives one. Each try has its own: proofs
+/// are short-lived.
+fn proven(shared: &Shared, answer: &Outgoing) -> Option<Message> {
+    let message = answer.message();
+    let signer = shared.options.signer.as_ref();
+    let Some(signer) = signer.filter(|_| answer.profile() == Profile::MxEnv1) else {
+        return Some(message);
+    };
+    match signer.sign_encoded(message.payload(), shared.now().wall) {
+        Ok(bytes) => Some(Message::new(message.subject().clone(), bytes)),
+        Err(error) => {
+            count(&shared.edge.tally.unsent_answers);
+            tracing::warn!(realm = %answer.realm(), %error, "an answer was given up");
+            None
+        }
     }
 }
 
