@@ -7,6 +7,7 @@ mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
+mod event;
 pub mod lease;
 mod local;
 mod operator;

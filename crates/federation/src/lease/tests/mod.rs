@@ -1,5 +1,9 @@
+pub(crate) mod ground;
 mod model;
+mod serve;
+mod shared;
 mod table;
+mod trouble;
 
 use std::time::Duration;
 
