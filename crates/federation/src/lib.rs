@@ -7,7 +7,6 @@ mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
-mod event;
 pub mod lease;
 mod local;
 mod operator;
@@ -39,4 +38,3 @@ pub use remote::{
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };
-pub use state::{InMemoryState, MemoryUsage, StateLimits};

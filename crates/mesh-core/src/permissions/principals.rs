@@ -3,7 +3,7 @@
 use super::{Permissions, Rule, Rules};
 use crate::identity::Principal;
 use crate::identity::Responder;
-use crate::mx::{MailboxKind, Shard, Topic};
+use crate::mx::MailboxKind;
 use crate::name::{
     ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId,
     ToolName,
@@ -230,22 +230,6 @@ impl Permissions {
             publish.extend([bucket.create().into(), bucket.inspect().into()]);
         }
         Self { publish: Rules::allow(publish), subscribe: Rules::allow([inbox.filter()]) }
-    }
-
-    /// The router of `realm` on a backbone (protocol §8): its own route inbox to listen to; the inboxes of
-    /// its parent and children, and its realm's mailbox, to publish to. Who may publish to a route inbox
-    /// is what a router knows of where a message comes from, so nobody else is given that right than the
-    /// routers beside it and the realm's own gateway.
-    #[must_use]
-    pub fn of_router(name: &InstanceName, realm: &RealmName, neighbours: &[RealmName]) -> Self {
-        let inbox = Inbox::of(&Principal::Gateway { name: name.clone() });
-        let route = |realm| Filter::from(Topic::route_inbox(realm, Shard::default()));
-        let mailbox = Filter::from(MailboxKind::default().subject(realm));
-        let publish = [inbox.echo_filter(), mailbox];
-        Self {
-            publish: Rules::allow(publish).also(neighbours.iter().map(route)),
-            subscribe: Rules::allow([inbox.filter(), route(realm)]),
-        }
     }
 
     /// The controller: both its users of the split layout together, for brokers in the process and a

@@ -1,7 +1,7 @@
 //! What a realm is to be, and the rights that follow.
 
 use mesh_core::identity::Principal;
-use mesh_core::mx::{MailboxKind, MxPath, Shard};
+use mesh_core::mx::{MailboxKind, MxPath};
 use mesh_core::name::RealmName;
 use mesh_core::permissions::{Permissions, RealmGrants};
 use mesh_core::port::QueueGroup;
@@ -99,9 +99,7 @@ impl Placed {
         if plan.beside.is_empty() {
             return may;
         }
-        let shard = Shard::default();
-        let beside: Vec<_> = plan.beside.iter().map(|realm| (realm.clone(), shard)).collect();
-        may.and(Permissions::of_router(&plan.name, shard, &beside))
+        may.and(Permissions::of_router(&name, &plan.name, &plan.beside))
     }
 
     /// What its gateway and its component may do inside.
