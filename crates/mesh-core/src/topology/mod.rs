@@ -23,6 +23,7 @@ mod amqp;
 mod amqp_live;
 mod amqp_queue;
 mod consumer;
+mod families;
 mod inbox_address;
 mod mesh;
 mod mesh_subject;
