@@ -5,6 +5,7 @@ use std::io;
 use mesh_core::text::is_steering;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
+use serde_json::value::RawValue;
 
 /// An answer with what it is before its own keys.
 #[derive(Serialize)]
@@ -39,4 +40,26 @@ impl Formatter for Printed {
         }
         writer.write_all(rest.as_bytes())
     }
+}
+
+/// A JSON text as it is shown: without spaces between its parts, and with what steers a terminal escaped.
+/// Numbers and the order of keys stay as they are.
+pub(crate) fn printed(text: &RawValue) -> Box<RawValue> {
+    let mut shown = String::with_capacity(text.get().len());
+    let (mut inside, mut escaped) = (false, false);
+    for c in text.get().chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => inside = !inside,
+            _ if !inside && c.is_ascii_whitespace() => continue,
+            _ => {}
+        }
+        if is_steering(c) {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    RawValue::from_string(shown).unwrap_or_else(|_| text.to_owned())
 }

@@ -52,11 +52,16 @@ impl Permissions {
         let serve = |filter| Rule { filter, group: Some(QueueGroup::serve()) };
         let answers = Topic::internal_replies(realm);
         let watched = Topic::internal_watches(realm);
+        let serving = grants.serves_watches.then(|| watched.clone());
         let inbox = Inbox::of(principal);
         let answering = (!accepts.is_empty()).then(|| answers.clone());
         let answered = (!calls.is_empty()).then_some(answers);
         Ok(Self {
-            publish: Rules::allow([inbox.echo_filter()]).also(calls).also(emits).also(answering),
+            publish: Rules::allow([inbox.echo_filter()])
+                .also(calls)
+                .also(emits)
+                .also(answering)
+                .also(serving),
             subscribe: Rules::allow([inbox.filter()])
                 .also(accepts.into_iter().map(serve))
                 .also(hears)
@@ -133,5 +138,15 @@ mod tests {
         let answers = Filter::new("mx/1/acme.com/_reply.*").unwrap();
         assert!(may.subscribe.permits_filter(&answers, None));
         assert!(!may.publish.permits(&subject("mx/1/acme.com/_reply.00")));
+    }
+
+    #[test]
+    fn only_a_gateway_that_serves_watches_may_say_what_was_watched() {
+        let watched = "mx/1/acme.com/watch.00112233445566778899aabbccddeeff.emits.event";
+        for serves_watches in [true, false] {
+            let grants = RealmGrants { serves_watches, ..RealmGrants::default() };
+            let may = Permissions::of_realm(&gateway(), &"acme.com".parse().unwrap(), &grants);
+            assert_eq!(may.unwrap().publish.permits(&subject(watched)), serves_watches);
+        }
     }
 }
