@@ -40,7 +40,7 @@ const THIRD: &str = "third.example";
 /// What is refused at the edge, whatever the tools are: provisioning is the controller's.
 const CLOSED: &str = "provision_grant";
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Failure = Box<dyn Error + Send + Sync>;
 
 pub(crate) async fn legacy(raised: &Raised) -> Vec<Step> {
     run(raised, Profile::Legacy, FlowName::LegacyRealm).await
