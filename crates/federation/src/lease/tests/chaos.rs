@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 
-use super::ground::{Ground, Mailbox, json, mx, settle};
+use super::ground::{Ground, Mailbox, json, settle};
 use super::reached::Reached;
 use super::shared::{begin, state};
 use super::*;
