@@ -11,6 +11,7 @@
 
 mod cases;
 mod ground;
+mod home;
 mod peer;
 #[path = "../support/amqp/target.rs"]
 mod target;

@@ -7,8 +7,8 @@ use crate::time::Timestamp;
 /// What the guards look at: an envelope that came in from another realm, of whichever profile,
 /// borrowed from where it was decoded.
 ///
-/// Nothing in it is proven. [`from_realm`](Self::from_realm) is what the sender says of itself,
-/// unless the backbone or a security guard vouches for it.
+/// What it says is a claim. [`from_realm`](Self::from_realm) is what the sender says of itself, unless
+/// it is [`proven`](Self::proven) or the backbone vouches for it.
 ///
 /// ```
 /// use mesh_core::guard::Inbound;
@@ -48,6 +48,9 @@ pub struct Inbound<'a> {
     pub ttl_ms: Option<u64>,
     /// The size of the whole encoded envelope.
     pub encoded_bytes: usize,
+    /// Whether a security guard has found a proof that this message is of
+    /// [`from_realm`](Self::from_realm), as it stands here. Guards of later stages see it.
+    pub proven: bool,
 }
 
 impl Inbound<'_> {
@@ -67,6 +70,7 @@ impl Inbound<'_> {
             timestamp: None,
             ttl_ms: None,
             encoded_bytes: 0,
+            proven: false,
         }
     }
 }
@@ -94,6 +98,7 @@ impl<'a> Inbound<'a> {
             timestamp: envelope.timestamp.map(moment),
             ttl_ms: envelope.ttl_ms,
             encoded_bytes,
+            proven: false,
         }
     }
 }

@@ -49,7 +49,7 @@ pub use answer::{Answer, AnswerRoute, Stamp};
 pub use code::EdgeCode;
 pub use envelope::{
     Address, DEFAULT_MAX_BYTES, DecodeError, DecodeProblem, Decoded, EncodeError, Envelope, Fault,
-    LegacyReply, LegacyRequest, MsgType, Party, ReplayKey, decode,
+    LegacyReply, LegacyRequest, MsgType, Party, Passage, ReplayKey, decode,
 };
 pub use internal::{InternalRequest, LocalMeta, decode_reply, without_mx};
 pub use path::{MxPath, PathError, Plane};

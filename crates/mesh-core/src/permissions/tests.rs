@@ -249,3 +249,23 @@ fn a_gateway_has_its_buckets_and_nothing_of_the_servers_api_beside() {
         assert!(!administrator.publish.permits(&subject(other)), "{other}");
     }
 }
+
+#[test]
+fn a_router_listens_to_its_own_inbox_and_writes_to_its_neighbours_and_its_own_mailbox() {
+    use crate::name::{InstanceName, RealmName};
+
+    let realm = |name: &str| RealmName::new(name).unwrap();
+    let rules = Permissions::of_router(
+        &InstanceName::new("router").unwrap(),
+        &realm("a.b"),
+        &[realm("a"), realm("a.b.c")],
+    );
+    for good in ["mx/route/1/a/00", "mx/route/1/a.b.c/00", "mx/in/1/a.b/00"] {
+        assert!(rules.publish.permits(&subject(good)), "{good}");
+        assert!(!rules.subscribe.permits_filter(&filter(good), None), "{good}");
+    }
+    for other in ["mx/route/1/a.b/00", "mx/route/1/z/00", "mx/in/1/a/00", "public.ingress.a%2Eb"] {
+        assert!(!rules.publish.permits(&subject(other)), "{other}");
+    }
+    assert!(rules.subscribe.permits_filter(&filter("mx/route/1/a.b/00"), None));
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mesh_core::message::Message;
-use mesh_core::port::{ErrorKind, PublishOptions, SubscribeOptions};
+use mesh_core::port::{Connection, ErrorKind, PublishOptions, QueueGroup, SubscribeOptions};
 use mesh_core::subject::Filter;
 use mesh_testkit::clock::ManualClock;
 
@@ -68,4 +68,40 @@ pub(super) async fn a_wildcard_is_refused(ground: Ground) {
     field.listens_to(&field.mailboxes()).await;
     drop(listening);
     field.listens_to(&BTreeSet::new()).await;
+}
+
+/// Gateways of one realm share its mailboxes: each message comes to one of them, and where a right is for the
+/// group alone, nobody listens beside it.
+pub(super) async fn gateways_of_a_realm_share_its_mailboxes(ground: Ground) {
+    if ground == Ground::Memory {
+        return; // Its broker has no groups.
+    }
+    let plans = vec![RealmPlan::new("acme.com").guarded(), RealmPlan::new("matrix-3")];
+    let field = ground.raise(plans, Arc::new(ManualClock::new())).await;
+    let [home, peer] = [0, 1].map(|number| field.realm(number));
+    let group = QueueGroup::new("mx-edge").unwrap();
+    let options = SubscribeOptions { group: Some(group), ..SubscribeOptions::default() };
+    for mailbox in home.mailboxes() {
+        let listen = async |connection: &Connection, options: &SubscribeOptions| {
+            let transport = connection.transport();
+            transport.subscribe(mailbox.clone().into(), options.clone()).await
+        };
+        let alone = listen(&home.between, &SubscribeOptions::default()).await;
+        assert_eq!(alone.unwrap_err().kind(), ErrorKind::Denied);
+        let mut one = listen(&home.between, &options).await.unwrap();
+        let mut other = listen(&home.sibling, &options).await.unwrap();
+        for number in 0..20_u8 {
+            let message = Message::new(mailbox.clone(), vec![number]);
+            peer.between.transport().publish(message, PublishOptions::default()).await.unwrap();
+        }
+        let mut heard = BTreeSet::new();
+        while heard.len() < 20 {
+            let message = tokio::select! {
+                message = one.next() => message,
+                message = other.next() => message,
+            };
+            let message = message.unwrap().unwrap();
+            assert!(heard.insert(message.payload().to_vec()), "came twice: {message:?}");
+        }
+    }
 }

@@ -73,6 +73,7 @@ impl Ground {
                 timed_by(&dialled, &clock)
             };
             let between = dial(placed.gateway(), false).await;
+            let sibling = dial(placed.gateway(), false).await;
             let (gateway, app) = if inside_too {
                 (dial(placed.gateway(), true).await, dial(placed.app(), true).await)
             } else {
@@ -80,7 +81,7 @@ impl Ground {
                 (bus.dial(placed.gateway()), bus.dial(placed.app()))
             };
             let (name, kinds) = (placed.plan.name.clone(), placed.plan.kinds.clone());
-            realms.push(Realm { name, kinds, between, gateway, app });
+            realms.push(Realm { name, kinds, between, sibling, gateway, app });
         }
         Field { ground: self, backbone, realms }
     }
@@ -100,6 +101,8 @@ pub(crate) struct Realm {
     pub(crate) kinds: Vec<MailboxKind>,
     /// Its gateway's on the backbone.
     pub(crate) between: Connection,
+    /// Another gateway's of the same realm, on the backbone.
+    pub(crate) sibling: Connection,
     /// Its gateway's on the bus inside.
     pub(crate) gateway: Connection,
     /// Its component's on the bus inside.

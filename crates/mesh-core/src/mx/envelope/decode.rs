@@ -27,15 +27,15 @@ pub enum Decoded<'a> {
 /// [`DecodeError`] with the field and the byte offset.
 pub fn decode(bytes: &[u8], max_bytes: usize) -> Result<Decoded<'_>, DecodeError> {
     let top = Top::read(bytes, max_bytes)?;
-    let is = |field, starts: &[char]| top.at(field).is_some_and(|v| v.text.starts_with(starts));
+    let is = |field, starts| top.begins(field, starts);
     let has = |field| top.at(field).is_some_and(|v| !v.is_null());
-    if is(Field::MsgType, &['"']) && is(Field::To, &['{']) {
+    if top.is_mxenv() {
         return Envelope::read(top).map(Decoded::MxEnv);
     }
-    if is(Field::Ok, &['t', 'f']) && has(Field::CorrelationId) && !has(Field::ToPath) {
+    if is(Field::Ok, &['t', 'f'][..]) && has(Field::CorrelationId) && !has(Field::ToPath) {
         return LegacyReply::read(top).map(Decoded::LegacyReply);
     }
-    if is(Field::ToPath, &['"']) && has(Field::FromRealm) {
+    if is(Field::ToPath, &['"'][..]) && has(Field::FromRealm) {
         let request = LegacyRequest::read(top)?;
         return Ok(if request.is_event() {
             Decoded::LegacyEvent(request)
@@ -69,7 +69,7 @@ impl Decoded<'_> {
 }
 
 /// What errors call the whole document.
-const WHOLE: &str = "envelope";
+pub(super) const WHOLE: &str = "envelope";
 
 /// The fields at an envelope's top, before anyone knows its profile.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ pub(super) struct Top<'a> {
 }
 
 impl<'a> Top<'a> {
-    fn read(bytes: &'a [u8], max_bytes: usize) -> Result<Self, DecodeError> {
+    pub(super) fn read(bytes: &'a [u8], max_bytes: usize) -> Result<Self, DecodeError> {
         let refused = DecodeError::json(WHOLE);
         let mut scanner = Scanner::new(bytes, max_bytes).map_err(&refused)?;
         let opens = scanner.peek();
@@ -98,8 +98,17 @@ impl<'a> Top<'a> {
         Ok(Self { fields, offset })
     }
 
-    fn at(&self, field: Field) -> Option<Value<'a>> {
+    pub(super) fn at(&self, field: Field) -> Option<Value<'a>> {
         self.fields.at(field as usize)
+    }
+
+    fn begins(&self, field: Field, starts: &[char]) -> bool {
+        self.at(field).is_some_and(|value| value.text.starts_with(starts))
+    }
+
+    /// Whether the shape is that of MXENV/1: a string `msgType` and an object `to`.
+    pub(super) fn is_mxenv(&self) -> bool {
+        self.begins(Field::MsgType, &['"']) && self.begins(Field::To, &['{'])
     }
 
     /// Takes a field out.

@@ -14,6 +14,7 @@ mod legacy_reply;
 mod legacy_request;
 mod msg_type;
 mod mxenv;
+mod passage;
 mod read;
 mod replay;
 
@@ -28,6 +29,7 @@ pub use legacy_reply::LegacyReply;
 pub use legacy_request::LegacyRequest;
 pub use msg_type::MsgType;
 pub use mxenv::Envelope;
+pub use passage::Passage;
 pub(crate) use read::Entry;
 pub use replay::ReplayKey;
 

@@ -1,6 +1,7 @@
 mod answers;
 mod convert;
 mod decode;
+mod passage;
 mod props;
 
 use super::*;

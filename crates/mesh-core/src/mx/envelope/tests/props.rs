@@ -8,7 +8,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![3 => "[a-z0-9-]{1,12}", 1 => "\\PC{1,6}", 1 => "[\"\\\\\n\u{1f}é😀]{1,4}"]
 }
 
-fn any_envelope() -> impl Strategy<Value = Envelope<'static>> {
+pub(super) fn any_envelope() -> impl Strategy<Value = Envelope<'static>> {
     let path = "([a-z]{1,4}/){0,2}[a-z]{1,5}\\.(accepts|emits)\\.[a-z]{1,5}"
         .prop_map(|text| MxPath::new(text).unwrap());
     let realm = "[a-z]{1,5}(\\.[a-zé]{1,4})?".prop_map(|text| RealmName::new(text).unwrap());
