@@ -2,7 +2,6 @@
 
 mod answers;
 #[cfg(feature = "discovery")]
-#[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
@@ -25,10 +24,9 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
+pub use event::EventError;
 #[cfg(any(feature = "discovery", feature = "security"))]
 pub use freshness::Freshness;
-pub use cache::Freshness;
-pub use event::EventError;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,

@@ -101,10 +101,13 @@ fn the_wire_of_a_token_does_not_change() {
                -----END PRIVATE KEY-----\n";
     let signer = Signer::eddsa_pem(realm("shop"), "k-1", pem).unwrap();
     let token = signer.token(&command(), NOW).unwrap();
-    assert_eq!(token.as_string().unwrap(), concat!(
+    assert_eq!(
+        token.as_string().unwrap(),
+        concat!(
             "eyJ0eXAiOiJteCtqd3QiLCJhbGciOiJFZERTQSIsImtpZCI6ImstMSJ9.",
             "eyJpc3MiOiJzaG9wIiwiYXVkIjoiYWNtZS5jb20iLCJqdGkiOiJtLTEiLCJpYXQiOjE3NjcyMjU2MDAsImV4cCI6MTc2NzIyNTY2MCwibXgiOnsidHlwZSI6IkNtZCIsInRvIjoibWFpbC5hY2NlcH",
             "RzLnNlbmQiLCJmcm9tIjoidGlsbC5hY2NlcHRzLm9wZW4iLCJyZXBseVRvIjoic2hvcC90aWxsLmFjY2VwdHMuZG9uZSIsImNvcnJlbGF0aW9uSWQiOiJjLTEiLCJwcmluY2lwYWwiOiI0ak81SmVvdFMzYUQwY1RZUVNkR2huNHdLeGd4SmtQRWJiTy04ZFRMNkVzIiwiYm9keSI6ImExczJPdHNyNHhCZ1pwQmVWRXBlN09Bc2l4NFo4OVQ4WlljYmJkX2VOdm8ifX0.",
             "mgnkqyjakS-gmUTIG6WDQmyyKBNanxoTwa4yE6zrrI48HJeRSUA29niA55v4IU3WFv1RNcuECTq5JChPmYr3Cw",
-        ));
+        )
+    );
 }
