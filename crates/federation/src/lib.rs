@@ -2,6 +2,7 @@
 
 mod answers;
 #[cfg(feature = "discovery")]
+#[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
@@ -35,7 +36,8 @@ pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
-    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, Watch, WatchEnd,
+    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, StartError, Watch,
+    WatchEnd,
 };
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,

@@ -24,6 +24,10 @@ pub struct RealmGrants {
     pub emits: Vec<MxPath<'static>>,
     /// Events that it listens to.
     pub hears: Vec<MxPath<'static>>,
+    /// Whether it watches events of other realms: they come to paths of its own, `watch.<random>.emits.*`.
+    pub watches: bool,
+    /// Whether it is a gateway, and so brings those to who watches.
+    pub serves_watches: bool,
 }
 
 impl Permissions {
@@ -47,6 +51,7 @@ impl Permissions {
         let (emits, hears) = (topics(&grants.emits)?, topics(&grants.hears)?);
         let serve = |filter| Rule { filter, group: Some(QueueGroup::serve()) };
         let answers = Topic::internal_replies(realm);
+        let watched = Topic::internal_watches(realm);
         let inbox = Inbox::of(principal);
         let answering = (!accepts.is_empty()).then(|| answers.clone());
         let answered = (!calls.is_empty()).then_some(answers);
@@ -55,6 +60,7 @@ impl Permissions {
             subscribe: Rules::allow([inbox.filter()])
                 .also(accepts.into_iter().map(serve))
                 .also(hears)
+                .also(grants.watches.then_some(watched))
                 .also(answered.map(Rule::from)),
         })
     }

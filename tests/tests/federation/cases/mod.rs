@@ -1,6 +1,7 @@
 //! The cases, one file for each part of the federation.
 
 mod backbone;
+mod finding;
 mod guards;
 mod inside;
 mod requests;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use crate::ground::Ground;
 
 /// How long a case may take on a busy machine, with the start of its brokers.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) type Case = fn(Ground) -> Pin<Box<dyn Future<Output = ()>>>;
 
@@ -51,6 +52,12 @@ pub(crate) fn all() -> Vec<(&'static str, Case)> {
         guards::what_is_misaddressed_expired_or_no_envelope_is_dropped,
         guards::components_of_the_realm_alone_are_closed,
         guards::a_guard_in_shadow_counts_and_lets_through,
+    ]);
+    all.extend(cases![
+        finding::the_direct_way_is_preferred,
+        finding::the_backbone_is_used_when_the_direct_publish_fails,
+        finding::a_time_out_never_sends_again,
+        finding::a_realm_that_nobody_reads_is_unavailable,
     ]);
     all
 }

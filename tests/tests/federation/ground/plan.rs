@@ -106,17 +106,23 @@ impl Placed {
     pub(super) fn inside(&self) -> [(Principal, Permissions); 2] {
         let plan = &self.plan;
         let facades = FACADES.map(|path| path.parse::<MxPath<'static>>().unwrap());
+        // Answers that came to another gateway of the realm.
+        let handed = ["_edge.emits.answer".parse::<MxPath<'static>>().unwrap()];
         let gateway = RealmGrants {
             accepts: facades.to_vec(),
             calls: plan.accepts.iter().chain(&facades).cloned().collect(),
-            emits: plan.hears.clone(),
-            hears: plan.emits.clone(),
+            emits: plan.hears.iter().chain(&handed).cloned().collect(),
+            hears: plan.emits.iter().chain(&handed).cloned().collect(),
+            serves_watches: true,
+            ..RealmGrants::default()
         };
         let app = RealmGrants {
             accepts: plan.accepts.clone(),
             calls: plan.accepts.iter().chain(&facades).cloned().collect(),
             emits: plan.emits.clone(),
             hears: plan.hears.clone(),
+            watches: true,
+            ..RealmGrants::default()
         };
         [(self.gateway(), gateway), (self.app(), app)].map(|(who, grants)| {
             let may = Permissions::of_realm(&who, &plan.name, &grants).unwrap();
