@@ -1,24 +1,40 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+#[cfg(any(feature = "discovery", feature = "security"))]
+mod cache;
+#[cfg(feature = "discovery")]
+pub mod discovery;
 pub mod edge;
+mod event;
 pub mod lease;
 mod local;
+mod operator;
 mod random;
 mod remote;
 pub mod router;
+#[cfg(feature = "security")]
+pub mod security;
 pub mod session;
+mod state;
 mod tables;
 
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
+#[cfg(any(feature = "discovery", feature = "security"))]
+pub use cache::Freshness;
+pub use event::EventError;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
 };
+pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
-    ResolvedClient, SendCounts, SendError, Sent, Sign, SignError,
+    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, Watch, WatchEnd,
+};
+pub use state::{
+    InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };

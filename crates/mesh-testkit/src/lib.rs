@@ -19,6 +19,8 @@ pub mod model;
 #[cfg(all(unix, feature = "servers"))]
 pub mod servers;
 #[cfg(feature = "suite")]
+pub mod state;
+#[cfg(feature = "suite")]
 pub mod strategies;
 #[cfg(feature = "suite")]
 pub mod suite;

@@ -41,20 +41,11 @@ pub async fn connect(
     source: impl Into<Source>,
     options: NatsOptions,
 ) -> Result<Connection, TransportError> {
-    let source = source.into();
     let streams = options.streams.clone();
-    let target = source.read()?;
-    let principal = target.principal().clone();
-    let counters = Counters::default();
-    let inbox = Inbox::of(&principal);
-    let session = Session::open(1, &target, &options, &inbox, &counters).await?;
-    let capabilities = Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
-    let (major, minor, patch) = session.server.version;
-    let first = Arc::clone(&session);
-    let link = Link::new(principal.clone(), options, capabilities, counters, first);
-    tokio::spawn(supervise(Arc::clone(&link), source, session));
-    let clock = Arc::clone(&link.clock);
-    let port = Arc::new(Port { owner: Owner::new(link) });
+    let Dialled { owner, version: (major, minor, patch) } = dial(source.into(), options).await?;
+    let link = owner.link();
+    let (principal, clock) = (link.principal.clone(), Arc::clone(&link.clock));
+    let port = Arc::new(Port { owner });
     let connection = Connection::new(principal.clone(), clock, Arc::clone(&port) as _)
         .with_system("nats")
         .with_broker(format!("nats-server {major}.{minor}.{patch}"))
@@ -67,6 +58,28 @@ pub async fn connect(
         }
         _ => connection,
     })
+}
+
+/// A connection that stands, with its supervisor.
+pub(crate) struct Dialled {
+    pub(crate) owner: Arc<Owner>,
+    /// The server's.
+    pub(crate) version: (u64, u64, u64),
+}
+
+/// Connects, and has the connection made again when it is lost.
+pub(crate) async fn dial(source: Source, options: NatsOptions) -> Result<Dialled, TransportError> {
+    let target = source.read()?;
+    let principal = target.principal().clone();
+    let counters = Counters::default();
+    let inbox = Inbox::of(&principal);
+    let session = Session::open(1, &target, &options, &inbox, &counters).await?;
+    let capabilities = Capabilities::new(link::limits(session.server.max_payload), CAPABILITIES);
+    let version = session.server.version;
+    let first = Arc::clone(&session);
+    let link = Link::new(principal, options, capabilities, counters, first);
+    tokio::spawn(supervise(Arc::clone(&link), source, session));
+    Ok(Dialled { owner: Owner::new(link), version })
 }
 
 #[cfg(test)]

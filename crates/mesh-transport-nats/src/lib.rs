@@ -28,6 +28,7 @@ mod pub_ack;
 mod publish;
 mod request;
 mod session;
+mod state;
 mod supervise;
 mod target;
 
@@ -36,4 +37,5 @@ pub use connect::{Source, connect};
 pub use dead_letters::DeadLetterKeeper;
 pub use mesh_session::unreadable;
 pub use options::{NatsOptions, OptionsError};
+pub use state::{BucketSettings, BucketStorage, NatsBucket, NatsState};
 pub use target::{Target, TargetError};

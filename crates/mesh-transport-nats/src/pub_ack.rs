@@ -27,6 +27,17 @@ pub(crate) enum NoAck {
     Malformed(#[from] Malformed),
 }
 
+/// The same of any stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ack {
+    /// The stream that keeps it.
+    pub(crate) stream: String,
+    /// Its number there, from 1.
+    pub(crate) seq: u64,
+    /// A message of this id was there already, and has this number.
+    pub(crate) duplicate: bool,
+}
+
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -43,16 +54,26 @@ struct Answer {
 /// # Errors
 /// [`NoAck`].
 pub(crate) fn pub_ack(bytes: &[u8]) -> Result<PubAck, NoAck> {
+    let Ack { stream, seq, duplicate } = ack(bytes)?;
+    let stream = StreamName::from_name(&stream)
+        .ok_or(Malformed::Content("it names no stream of the mesh"))?;
+    Ok(PubAck { stream, seq, duplicate })
+}
+
+/// The same of any stream.
+///
+/// # Errors
+/// [`NoAck`].
+pub(crate) fn ack(bytes: &[u8]) -> Result<Ack, NoAck> {
     let answer: Answer = serde_json::from_slice(bytes).map_err(Malformed::from)?;
     if let Some(refused) = answer.error {
         return Err(refused.into());
     }
-    let stream = StreamName::from_name(&answer.stream)
-        .ok_or(Malformed::Content("it names no stream of the mesh"))?;
-    if answer.seq == 0 {
+    let Answer { stream, seq, duplicate, .. } = answer;
+    if seq == 0 {
         return Err(Malformed::Content("it gives no sequence").into());
     }
-    Ok(PubAck { stream, seq: answer.seq, duplicate: answer.duplicate })
+    Ok(Ack { stream, seq, duplicate })
 }
 
 #[cfg(test)]

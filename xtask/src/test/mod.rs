@@ -1,7 +1,9 @@
 //! `cargo xtask test`: each step says what it does, sets up what the tests need, or runs some.
 
 pub(crate) mod examples;
+mod interop;
 mod nats_server;
+mod python;
 mod rabbitmq;
 mod suites;
 
@@ -13,6 +15,7 @@ type Step = fn(&Workspace) -> Result<(), Failure>;
 const STEPS: &[(&str, Step)] = &[
     ("nats-server: bring the one that tests start", nats_server::bring),
     ("rabbitmq: bring the one that tests start", rabbitmq::bring),
+    ("interop: bring what the foreign realm runs in", interop::bring),
     ("examples: run each, compare what it prints", examples::run_all),
     ("suites: unit, property, conformance and documentation tests", suites::run_all),
 ];

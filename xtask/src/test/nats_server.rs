@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::python::python;
 use crate::run::{Failure, Workspace};
 
 // The one rule on versions stands where the tests look for the program.
@@ -126,20 +127,6 @@ fn judge(program: &Path) -> Result<Version, String> {
     let version = Version::parse(&printed)
         .ok_or_else(|| format!("it does not say which nats-server it is, but {printed:?}"))?;
     version.refusal().map_or(Ok(version), Err)
-}
-
-/// Runs Python; what it wrote to standard error is the error.
-fn python(arguments: &[&str], paths: &[&Path]) -> Result<(), String> {
-    let output = Command::new("python3")
-        .args(arguments)
-        .args(paths)
-        .output()
-        .map_err(|error| format!("python3 can't be run: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let told = String::from_utf8_lossy(&output.stderr);
-    Err(format!("python3 {}: {}\n{}", arguments.join(" "), output.status, told.trim()))
 }
 
 fn needs(wanted: &str, told: &str) -> String {

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mesh_core::guard::Inbound;
 use mesh_core::mx::{Decoded, Envelope, LegacyReply, MailboxKind, Profile, principal_key};
@@ -12,6 +13,7 @@ pub struct Arrival<'a> {
     mailbox: MailboxKind,
     principal_key: Option<String>,
     bytes: &'a [u8],
+    proven: AtomicBool,
 }
 
 /// What a mailbox brings.
@@ -46,18 +48,27 @@ impl<'a> Arrival<'a> {
             Content::Reply(_) => None,
         };
         let principal_key = principal.and_then(principal_key).map(|key| key.into_owned());
-        Self { content, profile, mailbox, principal_key, bytes }
+        Self { content, profile, mailbox, principal_key, bytes, proven: AtomicBool::new(false) }
     }
 
     /// What a guard of the core looks at.
     #[must_use]
     pub fn inbound(&self) -> Inbound<'_> {
-        match &self.content {
+        let mut inbound = match &self.content {
             Content::Envelope(envelope) => {
                 Inbound::of(envelope, self.profile, self.principal_key.as_deref(), self.bytes.len())
             }
             Content::Reply(reply) => Inbound::of_reply(reply, self.bytes.len()),
-        }
+        };
+        inbound.proven = self.proven.load(Ordering::Relaxed);
+        inbound
+    }
+
+    /// Notes that the message is proven to be of the realm that it says: for a guard of the stage
+    /// [`Security`](mesh_core::guard::Stage::Security). Guards after it see
+    /// [`Inbound::proven`](mesh_core::guard::Inbound::proven).
+    pub fn prove(&self) {
+        self.proven.store(true, Ordering::Relaxed);
     }
 
     /// The whole envelope. Nothing for a legacy reply, which is none.

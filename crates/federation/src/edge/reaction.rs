@@ -1,8 +1,9 @@
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use mesh_core::message::Message;
-use mesh_core::mx::{Answer, AnswerRoute, MailboxKind, ReplyId};
+use mesh_core::mx::{Answer, AnswerRoute, MailboxKind, Profile, ReplyId};
 use mesh_core::name::RealmName;
 
 use super::passage::Passage;
@@ -75,6 +76,8 @@ pub struct Outgoing {
     pub(super) mailbox: MailboxKind,
     pub(super) bytes: Bytes,
     pub(super) slot: Option<Slot>,
+    /// When its request came in, by the measured clock.
+    pub(super) since: Duration,
 }
 
 impl Outgoing {
@@ -88,6 +91,12 @@ impl Outgoing {
     #[must_use]
     pub fn mailbox(&self) -> MailboxKind {
         self.mailbox
+    }
+
+    /// The profile that it is written in.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.route.profile()
     }
 
     /// The answer, in the profile of the request.

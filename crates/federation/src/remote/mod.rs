@@ -1,5 +1,6 @@
 //! Other realms: how they are asked and told.
 
+mod call;
 mod client;
 mod direct;
 mod error;
@@ -7,6 +8,7 @@ mod options;
 mod profiles;
 mod resolved;
 mod sign;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -17,3 +19,4 @@ pub use error::{RemoteError, SendError};
 pub use options::{CallOptions, RealmOptions};
 pub use resolved::{ResolvedClient, SendCounts, Sent};
 pub use sign::{Sign, SignError};
+pub use watch::{Seen, Watch, WatchEnd};

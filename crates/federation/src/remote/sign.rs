@@ -2,7 +2,7 @@ use std::error::Error;
 use std::fmt;
 
 use mesh_core::json::RawJson;
-use mesh_core::mx::Envelope;
+use mesh_core::mx::{Decoded, Envelope, decode};
 use mesh_core::time::Timestamp;
 
 /// What proves this realm to others: it makes the `auth` of an MXENV/1 envelope (MXSEC/1, protocol §8).
@@ -13,6 +13,20 @@ pub trait Sign: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`SignError`]: the envelope is then not sent.
     fn sign(&self, envelope: &Envelope<'_>, now: Timestamp) -> Result<RawJson<'static>, SignError>;
+
+    /// The same MXENV/1 envelope, which is written already, with its proof: an answer, say.
+    ///
+    /// # Errors
+    /// [`SignError`], also for what is not MXENV/1.
+    fn sign_encoded(&self, envelope: &[u8], now: Timestamp) -> Result<Vec<u8>, SignError> {
+        match decode(envelope, usize::MAX).map_err(SignError::new)? {
+            Decoded::MxEnv(mut envelope) => {
+                envelope.auth = Some(self.sign(&envelope, now)?);
+                envelope.encode().map_err(SignError::new)
+            }
+            _ => Err(SignError::new("only MXENV/1 has a place for a proof")),
+        }
+    }
 }
 
 /// Why an envelope could not be signed.

@@ -29,7 +29,7 @@ use crate::tables::{Due, Names, Slots, millis};
 /// use mesh_federation::session::{SessionLimits, SessionTable};
 ///
 /// let mut table = SessionTable::new(SessionLimits::default());
-/// let at = |seconds| Now {
+/// let at = |seconds: i64| Now {
 ///     wall: Timestamp::from_millis(1_700_000_000_000 + seconds * 1_000),
 ///     monotonic: Duration::from_secs(seconds as u64),
 /// };

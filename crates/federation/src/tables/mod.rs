@@ -25,5 +25,15 @@ pub(crate) fn wall(moment: u64, now: Now) -> Timestamp {
     if moment >= passed { now.wall.saturating_add(away) } else { now.wall.saturating_sub(away) }
 }
 
+/// A moment of the wall clock on the monotonic one, `longest` from now at most: clocks differ, and jump.
+pub(crate) fn moment(millis_since_1970: i64, longest: Duration, now: Now) -> u64 {
+    let passed = millis(now.monotonic);
+    let away = millis_since_1970.saturating_sub(now.wall.as_millis());
+    match u64::try_from(away) {
+        Ok(away) => passed.saturating_add(away.min(millis(longest))),
+        Err(_) => passed.saturating_sub(away.unsigned_abs()),
+    }
+}
+
 #[cfg(test)]
 mod tests;

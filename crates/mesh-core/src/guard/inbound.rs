@@ -7,8 +7,8 @@ use crate::time::Timestamp;
 /// What the guards look at: an envelope that came in from another realm, of whichever profile,
 /// borrowed from where it was decoded.
 ///
-/// Nothing in it is proven. [`from_realm`](Self::from_realm) is what the sender says of itself,
-/// unless the backbone or a security guard vouches for it.
+/// What it says is a claim. [`from_realm`](Self::from_realm) is what the sender says of itself, unless
+/// it is [`proven`](Self::proven) or the backbone vouches for it.
 ///
 /// ```
 /// use mesh_core::guard::Inbound;
@@ -48,6 +48,9 @@ pub struct Inbound<'a> {
     pub ttl_ms: Option<u64>,
     /// The size of the whole encoded envelope.
     pub encoded_bytes: usize,
+    /// Whether a security guard has found a proof that this message is of
+    /// [`from_realm`](Self::from_realm), as it stands here. Guards of later stages see it.
+    pub proven: bool,
 }
 
 impl Inbound<'_> {
@@ -67,6 +70,7 @@ impl Inbound<'_> {
             timestamp: None,
             ttl_ms: None,
             encoded_bytes: 0,
+            proven: false,
         }
     }
 }
@@ -94,6 +98,7 @@ impl<'a> Inbound<'a> {
             timestamp: envelope.timestamp.map(moment),
             ttl_ms: envelope.ttl_ms,
             encoded_bytes,
+            proven: false,
         }
     }
 }
@@ -112,6 +117,31 @@ impl<'a> Inbound<'a> {
             ..Self::new(if reply.ok { MsgType::Result } else { MsgType::Nack })
         }
     }
+}
+
+impl<'a> Inbound<'a> {
+    /// By what a repetition is told from what is new (protocol §8): its `msgId`, else its `correlationId`.
+    #[must_use]
+    pub fn replay_id(&self) -> Option<ReplayId<'a>> {
+        let present = |id: &&str| !id.is_empty();
+        match (self.msg_id.filter(present), self.correlation_id.filter(present)) {
+            (Some(id), _) => Some(ReplayId::Message(id)),
+            (None, Some(id)) if self.kind.is_answer() => Some(ReplayId::Answer(id)),
+            (None, Some(id)) => Some(ReplayId::Message(id)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// By what a repetition is told from what is new. The two are apart: we chose the id of an answer, and its
+/// realm may have chosen the same one for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "whoever marks must keep each apart")]
+pub enum ReplayId<'a> {
+    /// The id of a message, chosen by its sender.
+    Message(&'a str),
+    /// The correlation id of an answer that has no id of its own.
+    Answer(&'a str),
 }
 
 /// The time of one check, by both clocks.

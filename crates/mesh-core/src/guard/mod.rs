@@ -25,7 +25,7 @@ pub use counters::{ChainCounters, GuardCounters};
 pub use decision::{Decision, Finding, Outcome, Step, Trace};
 pub use edge::EdgeGuards;
 pub use expiry::Expiry;
-pub use inbound::{Inbound, Now};
+pub use inbound::{Inbound, Now, ReplayId};
 pub use keyed::HashSecret;
 pub use policy::{Policy, PolicyGuard, PrefixDeny, Ruling};
 pub use rate::{Quota, Rate, RateLimits};

@@ -7,8 +7,8 @@ use crate::mx::EdgeCode;
 
 /// A rule of one's own about what other realms may do.
 ///
-/// A policy sees messages whose sender is a claim, unless a security guard stands before it: allow
-/// by realm only what anybody may do.
+/// A policy sees messages whose sender is a claim, unless a security guard stands before it and the
+/// message is [`proven`](Inbound::proven): allow by realm only what anybody may do, or what is proven.
 pub trait Policy: Send + Sync + fmt::Debug {
     /// Whether the message is allowed.
     fn rule(&self, inbound: &Inbound<'_>) -> Ruling;

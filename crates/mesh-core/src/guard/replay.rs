@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use self::marks::{Claim, Marks, NoMark};
 use self::pool::Pool;
 use super::keyed::{HashSecret, MarkKey};
-use super::{Guard, Inbound, Now, Refusal, Reservation, Stage, Verdict};
+use super::{Guard, Inbound, Now, Refusal, ReplayId, Reservation, Stage, Verdict};
 
 pub use limits::ReplayLimits;
 
@@ -156,16 +156,11 @@ impl Replay {
 
     /// The realm and the key of a message that has a usable id.
     fn key(&self, inbound: &Inbound<'_>) -> Result<(u64, MarkKey), (&AtomicU64, &'static str)> {
-        const MESSAGES: u8 = 0;
-        const REPLIES: u8 = 1;
-        let present = |id: &&str| !id.is_empty();
-        let (space, id) =
-            match (inbound.msg_id.filter(present), inbound.correlation_id.filter(present)) {
-                (Some(id), _) => (MESSAGES, id),
-                (None, Some(id)) if inbound.kind.is_answer() => (REPLIES, id),
-                (None, Some(id)) => (MESSAGES, id),
-                (None, None) => return Err((&self.refused.no_id, "no id")),
-            };
+        let (space, id) = match inbound.replay_id() {
+            Some(ReplayId::Message(id)) => (0, id),
+            Some(ReplayId::Answer(id)) => (1, id),
+            None => return Err((&self.refused.no_id, "no id")),
+        };
         if id.len() > self.limits.max_id_bytes {
             return Err((&self.refused.id_too_long, "the id is too long"));
         }

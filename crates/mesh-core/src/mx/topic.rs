@@ -3,7 +3,7 @@ use std::fmt;
 use super::escape::{self, EscapeError};
 use super::{MxPath, PathError};
 use crate::name::{NameError, RealmName};
-use crate::subject::{MAX_SUBJECT_BYTES, Subject};
+use crate::subject::{Filter, MAX_SUBJECT_BYTES, Subject};
 
 /// A topic of the federation, typed (protocol §8).
 ///
@@ -148,6 +148,13 @@ impl Topic {
     #[must_use]
     pub fn internal_reply(realm: &RealmName, id: ReplyId) -> Subject {
         Subject::from_checked(format!("{INTERNAL}{realm}/{REPLY}{id}"))
+    }
+
+    /// All topics of answers inside `realm`, `mx/1/<realm>/_reply.*`: for rights, and for a bus that has
+    /// wildcards.
+    #[must_use]
+    pub fn internal_replies(realm: &RealmName) -> Filter {
+        Filter::from_checked(format!("{INTERNAL}{realm}/{REPLY}*"))
     }
 
     /// The topic `mx/route/1/<realm>/<shard>`.

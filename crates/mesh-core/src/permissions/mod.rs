@@ -16,10 +16,12 @@
 //! ```
 
 mod principals;
+mod realm;
 mod rules;
 
 #[cfg(test)]
 mod tests;
 
 pub use principals::{ModuleGrants, PersonGrants};
+pub use realm::RealmGrants;
 pub use rules::{Permissions, Rule, Rules};

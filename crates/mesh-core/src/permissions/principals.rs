@@ -3,17 +3,18 @@
 use super::{Permissions, Rule, Rules};
 use crate::identity::Principal;
 use crate::identity::Responder;
-use crate::mx::{MailboxKind, Shard, Topic};
+use crate::mx::MailboxKind;
 use crate::name::{
     ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId,
     ToolName,
 };
 use crate::port::QueueGroup;
 use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL, is_reserved_tool};
+use crate::store::BucketName;
 use crate::subject::{Filter, SubjectError};
 use crate::topology::{
-    AckAddress, ConsumerRef, DeliverySubject, Inbox, MeshSubject, ReplyAddress, StreamName,
-    api_filter,
+    AckAddress, BucketAddress, ConsumerRef, DeliverySubject, Inbox, MeshSubject, ReplyAddress,
+    StreamName, api_filter,
 };
 
 /// What a module's manifest says that its account follows from.
@@ -167,8 +168,33 @@ impl Permissions {
         kinds: &[MailboxKind],
         peers: &[(RealmName, MailboxKind)],
     ) -> Self {
+        Self::between(name, realm, kinds, peers, None)
+    }
+
+    /// The same where several gateways share the realm's mailboxes in a group: none of them may listen
+    /// outside it, to what another gets.
+    #[must_use]
+    pub fn of_shared_gateway(
+        name: &InstanceName,
+        realm: &RealmName,
+        kinds: &[MailboxKind],
+        peers: &[(RealmName, MailboxKind)],
+        group: &QueueGroup,
+    ) -> Self {
+        Self::between(name, realm, kinds, peers, Some(group))
+    }
+
+    fn between(
+        name: &InstanceName,
+        realm: &RealmName,
+        kinds: &[MailboxKind],
+        peers: &[(RealmName, MailboxKind)],
+        group: Option<&QueueGroup>,
+    ) -> Self {
         let inbox = Inbox::of(&Principal::Gateway { name: name.clone() });
-        let mine = kinds.iter().map(|kind| Filter::from(kind.subject(realm)));
+        let mine = kinds
+            .iter()
+            .map(|kind| Rule { filter: kind.subject(realm).into(), group: group.cloned() });
         let theirs = peers.iter().map(|(peer, kind)| Filter::from(kind.subject(peer)));
         Self {
             publish: Rules::allow([inbox.echo_filter()]).also(theirs),
@@ -176,20 +202,34 @@ impl Permissions {
         }
     }
 
-    /// The router of `realm` on a backbone (protocol §8): its own route inbox to listen to; the inboxes of
-    /// its parent and children, and its realm's mailbox, to publish to. Who may publish to a route inbox
-    /// is what a router knows of where a message comes from, so nobody else is given that right than the
-    /// routers beside it and the realm's own gateway.
+    /// The gateway `name` where its realm's shared state is (protocol §8): its own buckets to write, read and
+    /// watch, and nothing else. On a nats-server that is an account of that realm alone, beside its backbone:
+    /// whoever may store anything in an account can have the server's confirmations sent anywhere in it.
+    ///
+    /// It can neither make nor delete a bucket, has no consumer, and no right to have a stored message
+    /// delivered as it is: what the server sends where a reply address points is its own JSON.
     #[must_use]
-    pub fn of_router(name: &InstanceName, realm: &RealmName, neighbours: &[RealmName]) -> Self {
+    pub fn of_gateway_state(name: &InstanceName, buckets: &[BucketName]) -> Self {
         let inbox = Inbox::of(&Principal::Gateway { name: name.clone() });
-        let route = |realm| Filter::from(Topic::route_inbox(realm, Shard::default()));
-        let mailbox = Filter::from(MailboxKind::default().subject(realm));
-        let publish = [inbox.echo_filter(), mailbox];
-        Self {
-            publish: Rules::allow(publish).also(neighbours.iter().map(route)),
-            subscribe: Rules::allow([inbox.filter(), route(realm)]),
+        let mut publish = vec![inbox.echo_filter()];
+        let mut subscribe = vec![inbox.filter()];
+        for bucket in buckets.iter().cloned().map(BucketAddress::of) {
+            publish.extend([bucket.entries(), bucket.inspect().into(), bucket.read().into()]);
+            subscribe.push(bucket.changes());
         }
+        Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) }
+    }
+
+    /// The administrator `name` of a realm's shared state, who makes its buckets and leaves: a user of that
+    /// account that no gateway has.
+    #[must_use]
+    pub fn of_state_administrator(name: &InstanceName, buckets: &[BucketName]) -> Self {
+        let inbox = Inbox::of(&Principal::Controller { name: name.clone() });
+        let mut publish = vec![inbox.echo_filter()];
+        for bucket in buckets.iter().cloned().map(BucketAddress::of) {
+            publish.extend([bucket.create().into(), bucket.inspect().into()]);
+        }
+        Self { publish: Rules::allow(publish), subscribe: Rules::allow([inbox.filter()]) }
     }
 
     /// The controller: both its users of the split layout together, for brokers in the process and a

@@ -205,6 +205,52 @@ fn a_gateway_listens_to_its_own_mailboxes_and_writes_to_its_peers() {
 }
 
 #[test]
+fn a_gateway_has_its_buckets_and_nothing_of_the_servers_api_beside() {
+    use crate::name::InstanceName;
+    use crate::store::BucketName;
+
+    let (name, marks) = (InstanceName::new("gw1").unwrap(), BucketName::new("marks").unwrap());
+    let gateway = Permissions::of_gateway_state(&name, std::slice::from_ref(&marks));
+    for own in ["$KV.marks.a.b", "$JS.API.STREAM.INFO.KV_marks", "$JS.API.STREAM.MSG.GET.KV_marks"]
+    {
+        assert!(gateway.publish.permits(&subject(own)), "{own}");
+    }
+    assert!(gateway.subscribe.permits_filter(&filter("mesh.state.marks.>"), None));
+    for other in [
+        "$KV.leases.a",
+        "mesh.state.marks.a",
+        "_INBOX.gateway.gw1.ack.0",
+        "$JS.API.INFO",
+        "$JS.API.STREAM.LIST",
+        "$JS.API.STREAM.INFO.KV_leases",
+        "$JS.API.STREAM.CREATE.KV_marks",
+        "$JS.API.STREAM.UPDATE.KV_marks",
+        "$JS.API.STREAM.DELETE.KV_marks",
+        "$JS.API.STREAM.PURGE.KV_marks",
+        "$JS.API.STREAM.MSG.DELETE.KV_marks",
+        "$JS.API.STREAM.MSG.GET.KV_leases",
+        "$JS.API.DIRECT.GET.KV_marks",
+        "$JS.API.DIRECT.GET.KV_marks.$KV.marks.a",
+        "$JS.API.CONSUMER.CREATE.KV_marks.c",
+        "$JS.API.CONSUMER.MSG.NEXT.KV_marks.c",
+        "$JS.ACK.KV_marks.c.1.1.1.1.1",
+    ] {
+        assert!(!gateway.publish.permits(&subject(other)), "{other}");
+    }
+    for other in ["$KV.marks.>", "mesh.state.>", "mesh.state.leases.>", "_INBOX.>"] {
+        assert!(!gateway.subscribe.permits_filter(&filter(other), None), "{other}");
+    }
+
+    let administrator = Permissions::of_state_administrator(&name, &[marks]);
+    assert!(administrator.publish.permits(&subject("$JS.API.STREAM.CREATE.KV_marks")));
+    for other in
+        ["$KV.marks.a", "$JS.API.STREAM.CREATE.KV_leases", "$JS.API.STREAM.DELETE.KV_marks"]
+    {
+        assert!(!administrator.publish.permits(&subject(other)), "{other}");
+    }
+}
+
+#[test]
 fn a_router_listens_to_its_own_inbox_and_writes_to_its_neighbours_and_its_own_mailbox() {
     use crate::name::{InstanceName, RealmName};
 

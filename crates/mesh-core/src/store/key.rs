@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 /// The name of an entry in a [`KeyValue`](super::KeyValue) bucket.
 ///
-/// - 1 to 200 bytes of `A–Z a–z 0–9 - _ = .`, so that every store can take it as it is.
+/// - 1 to 180 bytes of `A–Z a–z 0–9 - _ = .`, so that every store can take it as it is,
+///   beside the [bucket's name](super::BucketName).
 /// - No dot at either end, and no two beside each other.
 ///
 /// Text from outside is brought into that form by the caller, for instance by a hash.
@@ -29,7 +30,7 @@ pub enum StoreKeyError {
         offset: usize,
     },
     /// It is too long.
-    #[error("store key: {found} bytes long, at most 200 are allowed")]
+    #[error("store key: {found} bytes long, at most 180 are allowed")]
     TooLong {
         /// The bytes found.
         found: usize,
@@ -42,7 +43,7 @@ impl StoreKey {
     /// # Errors
     /// [`StoreKeyError`] with the offset.
     pub fn new(text: impl AsRef<str>) -> Result<Self, StoreKeyError> {
-        const MOST: usize = 200;
+        const MOST: usize = 180;
         let text = text.as_ref();
         if text.len() > MOST {
             return Err(StoreKeyError::TooLong { found: text.len() });

@@ -3,7 +3,8 @@
 use super::{AmqpExchange, AmqpQueue, AmqpQueueKind, AmqpRoute, MeshSubject};
 use crate::binding::BindingPattern;
 use crate::identity::Principal;
-use crate::subject::{Filter, Subject};
+use crate::port::QueueGroup;
+use crate::subject::{Filter, MAX_SUBJECT_BYTES, Subject};
 
 /// Those of the mesh's own subjects that an exchange carries, and what stands in a key for the first
 /// tokens of the subject.
@@ -106,6 +107,19 @@ impl AmqpQueue {
     pub fn of_subscription(user: &str, filter: &Filter) -> Self {
         let bindings = AmqpExchange::bindings(filter);
         Self { name: format!("{LIVE}{user}.{filter}"), kind: AmqpQueueKind::Calls, bindings }
+    }
+
+    /// The queue that the members of a group share, where it is declared for them: `live.@<group>.<filter>`.
+    /// Nothing where that is longer than a queue's name may be.
+    #[must_use]
+    pub fn of_group(group: &QueueGroup, filter: &Filter) -> Option<Self> {
+        let name = format!("{LIVE}@{group}.{filter}");
+        let bindings = AmqpExchange::bindings(filter);
+        (name.len() <= MAX_SUBJECT_BYTES).then_some(Self {
+            name,
+            kind: AmqpQueueKind::Calls,
+            bindings,
+        })
     }
 
     /// Whose queue of a live subscription it is, by its name, and what that listens to. Users have two

@@ -22,6 +22,7 @@ mod advisory;
 mod amqp;
 mod amqp_live;
 mod amqp_queue;
+mod bucket;
 mod consumer;
 mod inbox_address;
 mod mesh;
@@ -38,6 +39,7 @@ pub use address::{AddressError, DeliverySubject, Inbox, ReplyAddress, api_filter
 pub use advisory::{Advisory, AdvisoryKind};
 pub use amqp::{AmqpExchange, AmqpRoute};
 pub use amqp_queue::{AmqpQueue, AmqpQueueKind};
+pub use bucket::BucketAddress;
 pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
 pub use inbox_address::{InboxAddress, InboxPurpose};
 pub use mesh::Topology;

@@ -78,15 +78,19 @@ macro_rules! ensure {
 
 /// Fails the case unless both are equal.
 macro_rules! ensure_eq {
-    ($found:expr, $expected:expr, $what:expr) => {{
-        let (found, expected) = (&$found, &$expected);
-        if *found != *expected {
-            return Err($crate::suite::Failure::new(format!(
-                "{}: expected {expected:?}, found {found:?}",
-                $what
-            )));
+    ($found:expr, $expected:expr, $what:expr) => {
+        // What either borrows from lives until the end of this.
+        match (&$found, &$expected) {
+            (found, expected) => {
+                if *found != *expected {
+                    return Err($crate::suite::Failure::new(format!(
+                        "{}: expected {expected:?}, found {found:?}",
+                        $what
+                    )));
+                }
+            }
         }
-    }};
+    };
 }
 
 pub(crate) use {ensure, ensure_eq};

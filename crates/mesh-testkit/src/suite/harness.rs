@@ -21,6 +21,12 @@ pub type HookError = Box<dyn std::error::Error + Send + Sync>;
 pub enum Hook {
     /// [`Bed::set_permissions`].
     SetPermissions,
+    /// [`StateBed::open_small`](crate::state::StateBed::open_small).
+    SmallBucket,
+    /// [`StateBed::backlog`](crate::state::StateBed::backlog).
+    Backlog,
+    /// [`StateBed::take_away`](crate::state::StateBed::take_away).
+    TakeAway,
 }
 
 /// What such a case is skipped for.
@@ -28,6 +34,9 @@ impl fmt::Display for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SetPermissions => "the harness can't change permissions",
+            Self::SmallBucket => "the harness can't bound a bucket",
+            Self::Backlog => "the harness can't say how far behind a watcher may be",
+            Self::TakeAway => "the harness can't take the store away",
         })
     }
 }

@@ -35,7 +35,8 @@ pub(crate) enum Wanted {
     /// One that this connection alone reads, `<kind>.<user>.<random>`; or where it may declare none, the
     /// one that was provisioned.
     Own(Own),
-    /// One that is there as long as somebody reads it.
+    /// One that is there as long as somebody reads it; or where it may not be declared, the one of that
+    /// name that was provisioned, which stays.
     Shared(String),
     /// One that stays, whether anybody reads it or not.
     Lasting(String),
@@ -151,7 +152,10 @@ impl Taker<'_> {
         let channel = self.channel().await?;
         if let Err(error) = self.declare(&channel, &name, options).await {
             return match error.kind() {
-                ErrorKind::Denied => self.provisioned(own.provisioned(user), error).await,
+                ErrorKind::Denied => {
+                    let name = self.name(own.provisioned(user))?;
+                    self.provisioned(&name, true, error).await
+                }
                 _ => Err(error),
             };
         }
@@ -173,21 +177,22 @@ impl Taker<'_> {
         }
     }
 
-    /// The queue that somebody else declared and bound for this account. Others must not read it too.
+    /// The queue that somebody else declared and bound for this account, or for a group. Others must not
+    /// read it too where it is `exclusive`.
     async fn provisioned(
         &self,
-        name: String,
+        name: &ShortString,
+        exclusive: bool,
         refused: TransportError,
     ) -> Result<Spot, TransportError> {
-        let name = self.name(name)?;
-        if !self.is_there(&name).await? {
+        if !self.is_there(name).await? {
             let detail =
                 format!("this account may declare no queue, and {name} is not provisioned");
             return Err(TransportError::new(ErrorKind::Denied, self.place.operation)
                 .detail(detail)
                 .caused_by(refused));
         }
-        self.read(self.channel().await?, &name, &[], true).await
+        self.read(self.channel().await?, name, &[], exclusive).await
     }
 
     /// One that others read too. If it was removed between two steps, they are taken again.
@@ -211,8 +216,13 @@ impl Taker<'_> {
     async fn shared(&self, name: &ShortString) -> Result<Spot, TransportError> {
         let options = QueueDeclareOptions { auto_delete: true, ..Default::default() };
         let channel = self.channel().await?;
-        self.declare(&channel, name, options).await?;
-        self.read(channel, name, &self.place.bindings, false).await
+        match self.declare(&channel, name, options).await {
+            Ok(()) => self.read(channel, name, &self.place.bindings, false).await,
+            Err(error) if error.kind() == ErrorKind::Denied => {
+                self.provisioned(name, false, error).await
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn lasting(&self, name: &ShortString) -> Result<Spot, TransportError> {

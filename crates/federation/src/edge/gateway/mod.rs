@@ -4,8 +4,11 @@ mod close;
 mod ear;
 mod inbound;
 mod lane;
+mod observe;
 mod options;
 mod outbound;
+#[cfg(feature = "discovery")]
+mod posted;
 mod shared;
 mod siblings;
 mod start;

@@ -6,7 +6,7 @@ use mesh_core::port::{QueueGroup, TransportError};
 use mesh_core::time::Backoff;
 
 use super::super::RulesError;
-use crate::{Answers, OsRandom, Random};
+use crate::{Answers, OsRandom, Random, Sign};
 
 /// How an [`EdgeGateway`](super::EdgeGateway) uses its two connections.
 #[derive(Debug, Clone)]
@@ -29,6 +29,9 @@ pub struct GatewayOptions {
     /// Whether an answer that nobody here waits for is handed, once, to the realm's other gateways: one
     /// of them may have asked. Yes unless told.
     pub hand_over: bool,
+    /// What proves this realm to those it answers (MXSEC/1). Answers in the legacy profile have no place
+    /// for a proof. None unless told.
+    pub signer: Option<Arc<dyn Sign>>,
     /// How many messages may wait in each mailbox for this gateway. 1,024 unless told.
     pub buffer: NonZeroUsize,
     /// How many messages of each mailbox are worked on at a time: decided, published inside, refused.
@@ -38,8 +41,9 @@ pub struct GatewayOptions {
     pub patience: Duration,
     /// The pauses between two tries.
     pub pauses: Backoff,
-    /// How often guards free what they no longer need. Every 5 s unless told.
-    pub reclaim_every: Duration,
+    /// How often guards free what they no longer need, and the totals of all counters are told to who
+    /// records metrics. Every 5 s unless told.
+    pub tidy_every: Duration,
     /// Where ids come from.
     pub random: Arc<dyn Random>,
 }
@@ -78,11 +82,12 @@ impl Default for GatewayOptions {
             check_receiver: true,
             answers: None,
             hand_over: true,
+            signer: None,
             buffer: nonzero(1_024),
             at_once: nonzero(256),
             patience: Duration::from_secs(5),
             pauses: Backoff { min: Duration::from_millis(50), max: Duration::from_secs(1) },
-            reclaim_every: Duration::from_secs(5),
+            tidy_every: Duration::from_secs(5),
             random: Arc::new(OsRandom::new()),
         }
     }

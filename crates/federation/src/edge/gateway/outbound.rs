@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::message::Message;
-use mesh_core::mx::{ReplyId, Topic};
+use mesh_core::mx::{Profile, ReplyId, Topic};
 use mesh_core::port::{ErrorKind, PublishOptions};
 
 use super::super::Outgoing;
@@ -20,8 +20,8 @@ pub(super) async fn send(shared: &Shared, mut answer: Outgoing) {
     let mut attempt = 0;
     loop {
         let options = PublishOptions::default();
-        let Err(error) = shared.backbone.transport().publish(answer.message(), options).await
-        else {
+        let Some(message) = proven(shared, &answer) else { return };
+        let Err(error) = shared.backbone.transport().publish(message, options).await else {
             count(&shared.edge.tally.sent);
             return;
         };
@@ -44,6 +44,24 @@ pub(super) async fn send(shared: &Shared, mut answer: Outgoing) {
     }
 }
 
+/// The message, with the proof of who answers where this realm gives one. Each try has its own: proofs
+/// are short-lived.
+fn proven(shared: &Shared, answer: &Outgoing) -> Option<Message> {
+    let message = answer.message();
+    let signer = shared.options.signer.as_ref();
+    let Some(signer) = signer.filter(|_| answer.profile() == Profile::MxEnv1) else {
+        return Some(message);
+    };
+    match signer.sign_encoded(message.payload(), shared.now().wall) {
+        Ok(bytes) => Some(Message::new(message.subject().clone(), bytes)),
+        Err(error) => {
+            count(&shared.edge.tally.unsent_answers);
+            tracing::warn!(realm = %answer.realm(), %error, "an answer was given up");
+            None
+        }
+    }
+}
+
 /// What came on a reply topic.
 pub(super) fn replied(shared: &Arc<Shared>, reply: Message) -> Work {
     let shared = Arc::clone(shared);
@@ -58,8 +76,11 @@ pub(super) fn replied(shared: &Arc<Shared>, reply: Message) -> Work {
     })
 }
 
-fn answer(shared: &Shared, id: ReplyId, reply: &Message) -> Option<Outgoing> {
-    shared.edge.reply(id, reply.payload(), shared.now()).answer()
+pub(super) fn answer(shared: &Shared, id: ReplyId, reply: &Message) -> Option<Outgoing> {
+    let now = shared.now();
+    let answer = shared.edge.reply(id, reply.payload(), now).answer()?;
+    shared.observer.replied(now.monotonic.saturating_sub(answer.since));
+    Some(answer)
 }
 
 /// The answers to requests whose time is over, each when it is.
@@ -82,17 +103,18 @@ pub(super) async fn expired(shared: Arc<Shared>) -> Option<(Outgoing, Arc<Shared
     }
 }
 
-/// Frees what guards no longer need, now and then.
-pub(super) async fn reclaim(shared: Arc<Shared>, every: Duration) {
+/// Frees what guards no longer need, and tells what was counted, now and then and at the end.
+pub(super) async fn tidy(shared: Arc<Shared>, every: Duration) {
     let clock = Arc::clone(shared.backbone.clock());
-    let tidy = async {
+    let again = async {
         loop {
             clock.sleep(every).await;
             shared.edge.reclaim(shared.now());
+            shared.observer.tell(&shared.status());
         }
     };
     tokio::select! {
-        () = tidy => {}
-        () = shared.reached(Phase::Over) => {}
+        () = again => {}
+        () = shared.reached(Phase::Over) => shared.observer.tell(&shared.status()),
     }
 }

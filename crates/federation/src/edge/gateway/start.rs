@@ -1,5 +1,4 @@
 use std::num::NonZeroUsize;
-use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::stream::unfold;
@@ -63,7 +62,7 @@ impl EdgeGateway {
             let source = ear.open(shared.local.clone(), how).await?;
             let (lane, shared) = (Arc::clone(&shared), Arc::clone(&shared));
             others.spawn(async move {
-                let source = pin!(source);
+                let source = Box::pin(source);
                 drive(lane, source, most.get(), Phase::Over, |reply| {
                     outbound::replied(&shared, reply)
                 })
@@ -75,21 +74,21 @@ impl EdgeGateway {
             let source = ear.open(shared.local.clone(), how).await?;
             let (lane, shared) = (Arc::clone(&shared), Arc::clone(&shared));
             others.spawn(async move {
-                let source = pin!(source);
+                let source = Box::pin(source);
                 drive(lane, source, 1, Phase::Over, |m| siblings::take_over(&shared, m)).await;
             });
         }
         let (lane, timer) = (Arc::clone(&shared), Arc::clone(&shared));
         others.spawn(async move {
             let shared = Arc::clone(&timer);
-            let source = pin!(unfold(timer, outbound::expired));
+            let source = Box::pin(unfold(timer, outbound::expired));
             drive(lane, source, most.get(), Phase::Over, |answer| {
                 let shared = Arc::clone(&shared);
                 Box::pin(async move { outbound::send(&shared, answer).await })
             })
             .await;
         });
-        others.spawn(outbound::reclaim(Arc::clone(&shared), options.reclaim_every));
+        others.spawn(outbound::tidy(Arc::clone(&shared), options.tidy_every));
 
         let group = group(&shared.backbone, options);
         // Without one subscription for all, each request waits for its reply in its mailbox's lane.
@@ -107,7 +106,7 @@ impl EdgeGateway {
             let source = ear.open(shared.backbone.clone(), how).await?;
             let (lane, shared) = (Arc::clone(&shared), Arc::clone(&shared));
             readers.spawn(async move {
-                let source = pin!(source);
+                let source = Box::pin(source);
                 drive(lane, source, at_once, Phase::Draining, |message| {
                     inbound::receive(&shared, kind, message)
                 })

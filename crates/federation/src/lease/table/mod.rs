@@ -38,7 +38,7 @@ use crate::tables::millis;
 ///     profile: Profile::MxEnv1,
 ///     lease: None,
 /// };
-/// let at = |seconds| Now {
+/// let at = |seconds: i64| Now {
 ///     wall: Timestamp::from_millis(1_700_000_000_000 + seconds * 1_000),
 ///     monotonic: Duration::from_secs(seconds as u64),
 /// };
@@ -270,8 +270,8 @@ impl LeaseTable {
 
     /// Whether a lease of `source` is kept here.
     #[must_use]
-    pub fn is_kept(&self, source: &MxPath<'_>) -> bool {
-        let source = self.entries.sources.find(source.as_str());
+    pub fn is_kept(&self, source: impl AsRef<str>) -> bool {
+        let source = self.entries.sources.find(source.as_ref());
         source
             .and_then(|source| self.entries.sources.value(source))
             .is_some_and(|kept| !kept.is_empty())

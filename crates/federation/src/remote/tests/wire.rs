@@ -68,8 +68,8 @@ async fn a_call_to_a_legacy_realm_is_a_legacy_request_to_its_legacy_mailbox() {
         format!(
             concat!(
                 r#"{{"fromRealm":"home.example","toRealm":"shop.example","#,
-                r#""toPath":"stock.accepts.count","correlationId":"{correlation}","#,
-                r#""replyToRealm":"home.example","replyToPath":"client.accepts.answer","#,
+                r#""toPath":"stock.accepts.count","replyToRealm":"home.example","#,
+                r#""replyToPath":"client.accepts.answer","correlationId":"{correlation}","#,
                 r#""timestamp":{now},"msgId":"{message}","#,
                 r#""principal":{{"iss":"https://id","sub":"ada"}},"body":[1.0]}}"#
             ),

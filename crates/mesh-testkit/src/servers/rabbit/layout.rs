@@ -115,9 +115,10 @@ impl User {
                     queues.push(AmqpQueue::of_tool(&module, &tool).map_err(ServerError::layout)?);
                 }
                 Some(_) => {}
-                None if is_live(&rule.filter) => {
-                    queues.push(AmqpQueue::of_subscription(&self.name, &rule.filter));
-                }
+                None if is_live(&rule.filter) => queues.extend(match &rule.group {
+                    None => Some(AmqpQueue::of_subscription(&self.name, &rule.filter)),
+                    Some(group) => AmqpQueue::of_group(group, &rule.filter),
+                }),
                 None => {}
             }
         }

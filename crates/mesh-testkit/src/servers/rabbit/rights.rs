@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_core::identity::Principal;
 use mesh_core::name::ConsumerName;
-use mesh_core::permissions::{Permissions, Rules};
+use mesh_core::permissions::{Permissions, Rule, Rules};
 use mesh_core::subject::Filter;
 use mesh_core::topology::{AmqpExchange, AmqpQueue, ConsumerRef, Inbox, StreamName};
 
@@ -114,8 +114,8 @@ impl Account {
                 grants.keys(exchange).not_written.add(expression(&key));
             }
         }
-        for filter in allowed(&permissions.subscribe) {
-            grants.subscribe(filter);
+        for rule in permissions.subscribe.allowed() {
+            grants.subscribe(rule);
         }
         for filter in permissions.subscribe.denied() {
             if let Place::Exchange(exchange, key) = Place::of(filter) {
@@ -172,7 +172,8 @@ impl Grants {
         }
     }
 
-    fn subscribe(&mut self, filter: &Filter) {
+    fn subscribe(&mut self, rule: &Rule) {
+        let filter = &rule.filter;
         let user = escaped(&self.user);
         match Place::of(filter) {
             Place::Exchange(AmqpExchange::Default, _) | Place::Nowhere => {}
@@ -181,8 +182,17 @@ impl Grants {
                 self.reads(AmqpExchange::Rpc, &queue, &queue, &queue);
             }
             Place::Exchange(exchange, key) => {
-                let provisioned = escaped(&AmqpQueue::of_subscription(&self.user, filter).name);
-                let own = format!(r"live\.{user}\..+");
+                let (provisioned, own) = match &rule.group {
+                    None => {
+                        let queue = AmqpQueue::of_subscription(&self.user, filter);
+                        (escaped(&queue.name), format!(r"live\.{user}\..+"))
+                    }
+                    Some(group) => {
+                        // One whose name is too long can't be allowed.
+                        let Some(queue) = AmqpQueue::of_group(group, filter) else { return };
+                        (escaped(&queue.name), escaped(&queue.name))
+                    }
+                };
                 self.reads(exchange, &provisioned, &own, &expression(&key));
             }
             Place::Answers => {

@@ -7,6 +7,7 @@ use mesh_core::identity::Principal;
 use mesh_core::manifest::Mesh;
 use mesh_core::name::InstanceName;
 use mesh_core::permissions::Permissions;
+use mesh_core::store::BucketName;
 
 use crate::servers::ServerError;
 use crate::servers::members::everybody;
@@ -77,6 +78,17 @@ impl Layout {
         Self::of(mesh, [controller], Account::Mesh)
     }
 
+    /// Nobody yet: for gateways and realms without a mesh, whose users are added.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            users: Vec::new(),
+            services: Vec::new(),
+            edge_connections: EDGE_CONNECTIONS,
+            edge_subscriptions: EDGE_SUBSCRIPTIONS,
+        }
+    }
+
     fn of(
         mesh: &Mesh,
         controllers: impl Into<Vec<User>>,
@@ -87,12 +99,7 @@ impl Layout {
             let permissions = mesh.permissions(&principal).map_err(ServerError::layout)?;
             users.push(User::new(account, principal, permissions)?);
         }
-        Ok(Self {
-            users,
-            services: Vec::new(),
-            edge_connections: EDGE_CONNECTIONS,
-            edge_subscriptions: EDGE_SUBSCRIPTIONS,
-        })
+        Ok(Self { users, ..Self::empty() })
     }
 
     /// The same with this user, in place of one of the same name.
@@ -103,6 +110,34 @@ impl Layout {
             None => self.users.push(user),
         }
         self
+    }
+
+    /// The same with an account for what the gateways of realm number `realm` share (protocol §8): its users
+    /// are `state.<realm>.<gateway>` for each gateway, and `state.<realm>.administrator`, who makes the
+    /// buckets.
+    ///
+    /// # Errors
+    /// [`ServerError::Layout`] for want of randomness.
+    pub fn with_state(
+        mut self,
+        realm: u16,
+        gateways: &[InstanceName],
+        buckets: &[BucketName],
+    ) -> Result<Self, ServerError> {
+        let account = Account::State(realm);
+        let administrator = name("administrator")?;
+        let rights = Permissions::of_state_administrator(&administrator, buckets);
+        let mut users = vec![(Principal::Controller { name: administrator }, rights)];
+        for name in gateways {
+            let rights = Permissions::of_gateway_state(name, buckets);
+            users.push((Principal::Gateway { name: name.clone() }, rights));
+        }
+        for (principal, rights) in users {
+            let (_, which) = principal.inbox_tokens();
+            let name = format!("state.{realm}.{which}");
+            self = self.with_user(User::named(name, account, principal, rights)?);
+        }
+        Ok(self)
     }
 
     /// The same with one more service that BUS lends to EDGE: to show what it would let through.

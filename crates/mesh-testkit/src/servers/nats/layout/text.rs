@@ -1,5 +1,7 @@
 //! A layout as nats-server reads it.
 
+use std::collections::BTreeSet;
+
 use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::topology::StreamName;
 
@@ -12,13 +14,16 @@ use crate::servers::nats::config::quoted;
 const SERVICES: [&str; 4] =
     ["mesh.events.*.>", "mesh.control.*.report", "mesh.control.*", "mesh.control.*.alive"];
 
+/// What an account with streams says.
+const JETSTREAM: &str = "    jetstream: enabled\n";
+
 /// The streams whose deliveries and acknowledgements cross: somebody in EDGE reads them.
 const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, StreamName::Builds];
 
 pub(super) fn lines(layout: &Layout) -> String {
     let (exports, imports) = passages(&layout.services);
     let mut text = "system_account: SYS\naccounts {\n  SYS {}\n".to_owned();
-    for (account, more) in [
+    let mut accounts = vec![
         (Account::Bus, format!("    jetstream: enabled\n    exports: [\n{exports}    ]\n")),
         (
             Account::Edge,
@@ -28,9 +33,16 @@ pub(super) fn lines(layout: &Layout) -> String {
                 layout.edge_connections, layout.edge_subscriptions
             ),
         ),
-        (Account::Mesh, "    jetstream: enabled\n".to_owned()),
+        (Account::Mesh, JETSTREAM.to_owned()),
         (Account::Backbone, String::new()),
-    ] {
+    ];
+    let own: BTreeSet<Account> = layout.users.iter().map(|user| user.account).collect();
+    accounts.extend(own.into_iter().filter_map(|account| match account {
+        Account::Realm(_) => Some((account, String::new())),
+        Account::State(_) => Some((account, JETSTREAM.to_owned())),
+        _ => None,
+    }));
+    for (account, more) in accounts {
         let users = layout.users.iter().filter(|user| user.account == account);
         let users: String = users.map(line).collect();
         // An account whose list of users is empty admits nobody, and the server takes it.

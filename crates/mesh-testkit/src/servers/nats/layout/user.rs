@@ -19,16 +19,24 @@ pub enum Account {
     Mesh,
     /// Has gateways of realms, and nothing of the mesh. It is written only where it has users.
     Backbone,
+    /// Has what the gateways of one realm share, and nobody else: the realm's number. It is written only
+    /// where it has users.
+    State(u16),
+    /// Is the bus inside a realm, of the realm of this number, and has nothing else. It is written only
+    /// where it has users.
+    Realm(u8),
 }
 
 impl Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Bus => "BUS",
-            Self::Edge => "EDGE",
-            Self::Mesh => "MESH",
-            Self::Backbone => "BACKBONE",
-        })
+        match self {
+            Self::Bus => f.write_str("BUS"),
+            Self::Edge => f.write_str("EDGE"),
+            Self::Mesh => f.write_str("MESH"),
+            Self::Backbone => f.write_str("BACKBONE"),
+            Self::State(realm) => write!(f, "STATE_{realm}"),
+            Self::Realm(number) => write!(f, "REALM{number}"),
+        }
     }
 }
 

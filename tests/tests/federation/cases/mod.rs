@@ -1,0 +1,64 @@
+//! The cases, one file for each part of the federation.
+
+mod backbone;
+mod guards;
+mod inside;
+mod requests;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use crate::ground::Ground;
+
+/// How long a case may take on a busy machine, with the start of its brokers.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) type Case = fn(Ground) -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// Cases by the names of their functions.
+macro_rules! cases {
+    ($($module:ident::$name:ident),* $(,)?) => {
+        vec![$((stringify!($name), (|ground| Box::pin($module::$name(ground))) as Case)),*]
+    };
+}
+
+pub(crate) fn all() -> Vec<(&'static str, Case)> {
+    let mut all = cases![
+        backbone::each_mailbox_is_its_own_gateways_alone,
+        backbone::a_wildcard_is_refused,
+        backbone::gateways_of_a_realm_share_its_mailboxes,
+    ];
+    all.extend(cases![
+        inside::a_component_answers_within_its_realm,
+        inside::a_component_has_its_own_paths_alone,
+    ]);
+    all.extend(cases![
+        requests::a_legacy_command_is_answered_in_legacy,
+        requests::a_command_in_mxenv1_is_answered_in_mxenv1,
+        requests::an_answer_comes_by_the_mailbox_that_the_command_came_by,
+        requests::the_backbone_holds_the_mailboxes_and_nothing_else,
+        requests::a_component_that_fails_is_told_in_its_own_words,
+        requests::a_silent_component_is_a_time_out,
+        requests::a_command_that_nobody_serves_is_refused_at_once,
+        requests::an_event_is_said_inside_with_its_bare_body,
+    ]);
+    all.extend(cases![
+        guards::a_relay_attempt_produces_nothing,
+        guards::a_message_that_comes_again_is_handled_once,
+        guards::over_the_limit_is_answered_and_may_come_again,
+        guards::what_the_policy_denies_is_answered_and_may_come_again,
+        guards::what_is_misaddressed_expired_or_no_envelope_is_dropped,
+        guards::components_of_the_realm_alone_are_closed,
+        guards::a_guard_in_shadow_counts_and_lets_through,
+    ]);
+    all
+}
+
+/// Runs one on a thread of its own.
+pub(crate) fn run(ground: Ground, case: Case) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(PATIENCE, case(ground)).await.expect("not over in time");
+    });
+}
