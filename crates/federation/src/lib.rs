@@ -38,3 +38,4 @@ pub use remote::{
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };
+pub use state::{InMemoryState, MemoryUsage, StateLimits};

@@ -18,7 +18,7 @@ mod table;
 mod terms;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use desk::LeaseDesk;
 pub(crate) use request::bad_request;

@@ -255,7 +255,11 @@ impl Shared {
     async fn remove(&self, inner: &Inner, lease: &Lease) -> Result<bool, StoreError> {
         let revision = Some(Revision(lease.revision));
         let removed = self.store.remove(&key(lease.id())?, revision).await;
-        Ok(self.told(inner, removed)? == Removed::Done)
+        let done = self.told(inner, removed)? == Removed::Done;
+        if done {
+            self.echoes.lock().removed_here(lease.id(), lease.revision);
+        }
+        Ok(done)
     }
 
     /// It is looked at again in a moment.

@@ -21,6 +21,7 @@ impl Shared {
     /// Reads all that the store has, and takes over what nobody keeps.
     pub(super) async fn catch_up(&self, inner: &Arc<Inner>) -> Result<Changes, StoreError> {
         let mut changes = self.told(inner, self.store.watch().await)?;
+        self.echoes.lock().clear();
         let mut seen = HashSet::new();
         loop {
             let change = changes.next().await.unwrap_or_else(|| Err(ended()));
@@ -52,6 +53,7 @@ impl Shared {
             return;
         };
         match record::read(&inner.realm, id, entry, &self.limits, inner.now()) {
+            Ok(lease) if self.echoes.lock().is_echo(id, lease.revision) => {}
             Ok(lease) => {
                 self.apply(inner, &lease);
                 // Another may keep it now.
@@ -115,6 +117,7 @@ impl Shared {
             }
             Change::Removed(key) => {
                 if let Some(id) = record::id(&key) {
+                    self.echoes.lock().removal_told(id);
                     self.removed(inner, id).await?;
                 }
             }

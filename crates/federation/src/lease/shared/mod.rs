@@ -7,6 +7,7 @@
 //! under another name.
 
 mod change;
+mod echoes;
 mod mirror;
 mod presence;
 mod record;
@@ -18,6 +19,7 @@ use mesh_core::store::{KeyValue, StoreError, StoreKey, StoreKeyError};
 use parking_lot::Mutex;
 
 pub(super) use self::change::GRACE;
+use self::echoes::Echoes;
 use self::presence::Presence;
 use super::counts::add;
 use super::inner::Inner;
@@ -61,6 +63,7 @@ pub(super) struct Shared {
     name: String,
     presence_key: StoreKey,
     presence: Mutex<Presence>,
+    echoes: Mutex<Echoes>,
 }
 
 const GATEWAY: &str = "gateway.";
@@ -80,7 +83,8 @@ impl Shared {
         }
         let presence_key = StoreKey::new(format!("{GATEWAY}{name}"))?;
         let presence = Mutex::new(Presence::new(random.id()));
-        Ok(Self { store, options, limits, random, name, presence_key, presence })
+        let echoes = Mutex::default();
+        Ok(Self { store, options, limits, random, name, presence_key, presence, echoes })
     }
 
     /// Shows that this gateway is there, reads what there is, takes over what nobody keeps. The tasks go on

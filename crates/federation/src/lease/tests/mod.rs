@@ -1,5 +1,11 @@
+mod chaos;
+pub(crate) mod ground;
 mod model;
+mod reached;
+mod serve;
+mod shared;
 mod table;
+mod trouble;
 
 use std::time::Duration;
 
