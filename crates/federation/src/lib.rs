@@ -38,4 +38,3 @@ pub use remote::{
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,
 };
-pub use state::{InMemoryState, MemoryUsage, StateLimits};
