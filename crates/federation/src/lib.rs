@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
-mod event;
 #[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
+mod event;
 pub mod lease;
 mod local;
 mod operator;
@@ -22,9 +22,9 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
-pub use event::EventError;
 #[cfg(any(feature = "discovery", feature = "security"))]
 pub use cache::Freshness;
+pub use event::EventError;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,

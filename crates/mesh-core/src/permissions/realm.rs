@@ -75,9 +75,11 @@ impl Permissions {
         let route = |realm| Filter::from(Topic::route_inbox(realm, Shard::default()));
         let mailbox = Filter::from(MailboxKind::default().subject(realm));
         let publish = [inbox.echo_filter(), mailbox];
+        // Several bridges of a realm share the work.
+        let own = Rule { filter: route(realm), group: Some(QueueGroup::serve()) };
         Self {
             publish: Rules::allow(publish).also(neighbours.iter().map(route)),
-            subscribe: Rules::allow([inbox.filter(), route(realm)]),
+            subscribe: Rules::allow([Rule::from(inbox.filter()), own]),
         }
     }
 }
