@@ -5,9 +5,11 @@ mod finding;
 mod guards;
 mod inside;
 mod leases;
+mod old;
 mod requests;
 mod routers;
 mod sessions;
+mod strangler;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -78,6 +80,10 @@ pub(crate) fn all() -> Vec<(&'static str, Case)> {
         routers::a_message_finds_its_realm_through_the_tree,
         routers::a_message_without_a_hop_left_is_dropped,
         routers::a_realm_that_nobody_knows_is_dropped,
+    ]);
+    all.extend(cases![
+        strangler::a_realm_is_switched_from_wire_to_wire_under_load,
+        strangler::a_server_that_is_killed_meanwhile_loses_and_doubles_nothing_else,
     ]);
     all
 }
