@@ -2,13 +2,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::json::RawJson;
-use mesh_core::mx::{Address, Envelope, MsgType, MxPath, MxRealm, MxUri, Party, Plane, Profile};
+use mesh_core::mx::{MxPath, Profile};
 use mesh_core::name::RealmName;
-use mesh_core::port::Connection;
+use mesh_core::port::{Connection, TransportError};
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
 use super::profiles::Profiles;
-use super::{CallOptions, RealmOptions, RemoteError, ResolvedClient, Sent};
+use super::{RealmOptions, ResolvedClient, StartError};
+use crate::edge::{EdgeConfig, EdgeGateway, EdgeReport, GatewayOptions};
+use crate::lease::{FederationFacade, FederationOptions, FederationStatus};
 use crate::local::limited;
 use crate::{
     Answers, ComponentHost, Handler, HostError, LocalRequestReplyClient, Random, Registration,
@@ -28,49 +31,95 @@ pub struct RealmClient(pub(super) Arc<Inner>);
 
 #[derive(Debug)]
 pub(super) struct Inner {
-    realm: RealmName,
-    outside: ResolvedClient,
-    answers: Answers,
-    host: ComponentHost,
-    inside: LocalRequestReplyClient,
-    profiles: Profiles,
+    pub(super) realm: RealmName,
+    pub(super) outside: ResolvedClient,
+    pub(super) answers: Answers,
+    pub(super) host: ComponentHost,
+    pub(super) inside: LocalRequestReplyClient,
+    pub(super) profiles: Profiles,
     pub(super) options: RealmOptions,
     pub(super) watches: Arc<Semaphore>,
     closing: watch::Sender<bool>,
+    /// Taken when it is closed.
+    facade: Mutex<Option<FederationFacade>>,
+    gateway: Option<EdgeGateway>,
 }
-
-/// Where answers are addressed to. Nobody listens there: they are found by realm and `correlationId`.
-const ANSWERS: &str = "client.accepts.answer";
 
 /// A semaphore can hand out all of them at once.
 const MOST_WATCHES: usize = 1 << 20;
 
 impl RealmClient {
-    /// A client of `realm`, which sends to other realms through `outside`, and whose own bus is `local`.
-    /// Whoever reads the realm's mailboxes gives what comes in to `answers`, and to `local`.
+    /// A realm of its own, with a gateway of its own: `config` says what that lets in, `outside` is how
+    /// other realms are reached, and `local` the realm's own bus. When this returns, the realm can be
+    /// called, and its events be watched.
+    ///
+    /// Several instances of one realm share its mailboxes where the backbone can do that, and then need
+    /// one local bus: an answer may come to another instance than asked, which hands it over there.
+    ///
+    /// # Errors
+    /// [`StartError`]: the configuration makes no sense, or a bus refuses what is needed.
+    pub async fn start(
+        config: EdgeConfig,
+        outside: ResolvedClient,
+        local: Connection,
+        options: RealmOptions,
+    ) -> Result<Self, StartError> {
+        let answers = Answers::new(options.answers);
+        let realm = config.realm.clone();
+        let backbone = outside.backbone().clone();
+        let host = ComponentHost::new(realm.clone(), local.clone(), options.host.clone());
+        // Whoever is let in finds the commands there.
+        let facade = match options.events.clone() {
+            Some(events) => {
+                let sign = events.sign.clone().or_else(|| outside.signer().cloned());
+                let events = FederationOptions { sign, ..events };
+                Some(FederationFacade::start(&host, backbone.clone(), events).await?)
+            }
+            None => None,
+        };
+        let how = GatewayOptions { answers: Some(answers.clone()), ..options.gateway.clone() };
+        let gateway = EdgeGateway::start(config, backbone, local, how).await?;
+        Ok(Self::make(host, outside, answers, options, facade, Some(gateway)).await?)
+    }
+
+    /// A client beside a gateway that is run elsewhere in this process: that one is given the same
+    /// `answers` and the same `local` bus.
     ///
     /// # Errors
     /// The local bus can't be listened to.
-    pub async fn new(
+    pub async fn beside(
         realm: RealmName,
         outside: ResolvedClient,
         local: Connection,
         answers: Answers,
         options: RealmOptions,
-    ) -> Result<Self, RemoteError> {
-        let host = ComponentHost::new(realm.clone(), local.clone(), options.host.clone());
-        let inside =
-            LocalRequestReplyClient::new(realm.clone(), local, options.local.clone()).await?;
+    ) -> Result<Self, TransportError> {
+        let host = ComponentHost::new(realm, local, options.host.clone());
+        Self::make(host, outside, answers, options, None, None).await
+    }
+
+    async fn make(
+        host: ComponentHost,
+        outside: ResolvedClient,
+        answers: Answers,
+        options: RealmOptions,
+        facade: Option<FederationFacade>,
+        gateway: Option<EdgeGateway>,
+    ) -> Result<Self, TransportError> {
+        let (realm, local) = (host.realm().clone(), host.local().clone());
+        let inside = LocalRequestReplyClient::new(realm.clone(), local, options.local.clone());
         Ok(Self(Arc::new(Inner {
             realm,
             outside,
             answers,
             host,
-            inside,
+            inside: inside.await?,
             profiles: Profiles::new(options.profile),
             watches: Arc::new(Semaphore::new(options.watches.min(MOST_WATCHES))),
             closing: watch::Sender::new(false),
             options,
+            facade: Mutex::new(facade),
+            gateway,
         })))
     }
 
@@ -98,6 +147,18 @@ impl RealmClient {
         &self.0.host
     }
 
+    /// The gateway, where it is this client's own.
+    #[must_use]
+    pub fn gateway(&self) -> Option<&EdgeGateway> {
+        self.0.gateway.as_ref()
+    }
+
+    /// How it stands with those who watch this realm, where this client sees to that.
+    #[must_use]
+    pub fn watched(&self) -> Option<FederationStatus> {
+        self.0.facade.lock().as_ref().map(FederationFacade::status)
+    }
+
     /// The profile that `realm` is written to in.
     #[must_use]
     pub fn profile(&self, realm: &RealmName) -> Profile {
@@ -108,84 +169,6 @@ impl RealmClient {
     /// its answer is taken in either.
     pub fn set_profile(&self, realm: RealmName, profile: Profile) {
         self.0.profiles.set(realm, profile);
-    }
-
-    /// Calls the command at `uri`, `matrix://<realm>/<path>`, with `body`, within the client's deadline.
-    /// One of this realm is called on the local bus.
-    ///
-    /// # Errors
-    /// [`RemoteError`].
-    pub async fn call(
-        &self,
-        uri: &str,
-        body: &RawJson<'_>,
-    ) -> Result<RawJson<'static>, RemoteError> {
-        self.call_with(&MxUri::parse(uri)?, body, &CallOptions::default()).await
-    }
-
-    /// Calls the command at `uri` with `body` and what `options` say.
-    ///
-    /// # Errors
-    /// [`RemoteError`].
-    pub async fn call_with(
-        &self,
-        uri: &MxUri<'_>,
-        body: &RawJson<'_>,
-        options: &CallOptions,
-    ) -> Result<RawJson<'static>, RemoteError> {
-        let inner = &*self.0;
-        check(uri, Plane::Accepts)?;
-        let deadline = options.deadline.unwrap_or(inner.options.deadline);
-        if *uri.realm() == inner.realm {
-            return Ok(inner.inside.request_within(uri.path(), body, deadline).await?);
-        }
-        let clock = Arc::clone(inner.outside.backbone().clock());
-        let asking = inner.ask(uri, body, options, deadline);
-        limited(&*clock, deadline, asking).await.unwrap_or(Err(RemoteError::TimedOut))
-    }
-
-    /// Tells another realm the event at `uri`, which is one of its `emits` paths: its gateway says it
-    /// inside. Nobody answers. Returns when it is on its way.
-    ///
-    /// # Errors
-    /// [`RemoteError`]; [`TimedOut`](RemoteError::TimedOut) where it may have been sent.
-    pub async fn tell(
-        &self,
-        uri: &MxUri<'_>,
-        body: &RawJson<'_>,
-        options: &CallOptions,
-    ) -> Result<(), RemoteError> {
-        let inner = &*self.0;
-        check(uri, Plane::Emits)?;
-        if *uri.realm() == inner.realm {
-            return match inner.host.emit(uri.path(), body).await {
-                Ok(()) => Ok(()),
-                Err(HostError::Transport(error)) => Err(error.into()),
-                Err(HostError::Topic(error)) => Err(error.into()),
-                // The plane was looked at, and an event has no handler.
-                Err(HostError::Plane { path, expected }) => {
-                    Err(RemoteError::Plane { path, expected })
-                }
-                Err(HostError::Taken { path }) => {
-                    Err(RemoteError::Plane { path, expected: Plane::Emits })
-                }
-            };
-        }
-        let realm = uri.realm().to_name();
-        let profile = inner.profiles.of(&realm);
-        let mut envelope = inner.envelope(MsgType::Evt, uri, body, options, profile);
-        if profile == Profile::Legacy {
-            // A legacy event has no reply fields, but a `correlationId`.
-            envelope.correlation_id = envelope.msg_id.clone();
-        }
-        let deadline = options.deadline.unwrap_or(inner.options.deadline);
-        let clock = Arc::clone(inner.outside.backbone().clock());
-        let sending = inner.outside.send(envelope, profile, deadline);
-        match limited(&*clock, deadline, sending).await {
-            Some(Ok(Sent::Direct | Sent::Backbone)) => Ok(()),
-            Some(Err(error)) => Err(error.into()),
-            Some(Ok(Sent::InDoubt)) | None => Err(RemoteError::TimedOut),
-        }
     }
 
     /// Takes the command `path` of this realm from now on, from other realms and from inside.
@@ -200,21 +183,30 @@ impl RealmClient {
         self.0.host.accept(path, handler).await
     }
 
-    /// Ends all watches, and waits for that, for `timeout` at most; then tells who waits for an answer
-    /// that there will be none. Nothing more is asked. The gateway and the buses are others' to close.
-    pub async fn close(&self, timeout: Duration) {
+    /// Ends all watches, and waits for that; then tells who watches this realm that it ends; then closes the
+    /// gateway, and lets components finish what came in; then tells who waits for an answer that there will
+    /// be none. Each of the three waits takes `timeout` at most. Nothing more can be asked afterwards. The
+    /// buses are their owner's to close.
+    pub async fn close(&self, timeout: Duration) -> EdgeReport {
         let inner = &*self.0;
         inner.closing.send_replace(true);
         let all = inner.options.watches.min(MOST_WATCHES);
         let all = u32::try_from(all).unwrap_or(u32::MAX);
         let clock = Arc::clone(inner.outside.backbone().clock());
-        limited(&*clock, timeout, async {
-            // Never closed.
-            let _all = inner.watches.acquire_many(all).await;
-        })
-        .await;
+        // Each watch has a place until it has ended.
+        let places = async { drop(inner.watches.acquire_many(all).await) };
+        limited(&*clock, timeout, places).await;
         inner.watches.close();
+        let facade = inner.facade.lock().take();
+        if let Some(facade) = facade {
+            facade.close(timeout).await;
+        }
+        let report = match &inner.gateway {
+            Some(gateway) => gateway.close(timeout).await,
+            None => EdgeReport::default(),
+        };
         inner.answers.close();
+        report
     }
 
     pub(super) fn closing(&self) -> watch::Receiver<bool> {
@@ -234,56 +226,4 @@ impl Inner {
     pub(super) fn random(&self) -> &dyn Random {
         &*self.options.random
     }
-
-    /// Asks, and waits for the answer for as long as this is polled.
-    async fn ask(
-        &self,
-        uri: &MxUri<'_>,
-        body: &RawJson<'_>,
-        options: &CallOptions,
-        deadline: Duration,
-    ) -> Result<RawJson<'static>, RemoteError> {
-        let realm = uri.realm().to_name();
-        let profile = self.profiles.of(&realm);
-        let correlation_id = self.random().id();
-        let waiting = self.answers.register(&realm, &correlation_id, profile)?;
-        let mut envelope = self.envelope(MsgType::Cmd, uri, body, options, profile);
-        envelope.correlation_id = Some(correlation_id.as_str().into());
-        envelope.reply_to = Some(Party::new(&self.realm, MxPath::new(ANSWERS).ok()));
-        // Sent or perhaps sent: either way an answer may come, and nothing is sent again.
-        let _: Sent = self.outside.send(envelope, profile, deadline).await?;
-        Ok(waiting.await??)
-    }
-
-    fn envelope<'e>(
-        &'e self,
-        kind: MsgType,
-        uri: &'e MxUri<'_>,
-        body: &'e RawJson<'_>,
-        options: &'e CallOptions,
-        profile: Profile,
-    ) -> Envelope<'e> {
-        let from = Party::new(MxRealm::from(&self.realm), None);
-        let to = Address::new(uri.realm().borrowed(), uri.path().borrowed());
-        let mut envelope = Envelope::new(kind, from, to);
-        envelope.msg_id = Some(match &options.msg_id {
-            Some(id) => id.as_str().into(),
-            None => self.random().id().into(),
-        });
-        let now = self.outside.backbone().clock().now();
-        envelope.timestamp = u64::try_from(now.as_millis()).ok();
-        envelope.principal = options.principal.as_ref().map(RawJson::borrowed);
-        if profile == Profile::MxEnv1 {
-            envelope.trace_id = options.trace_id.as_deref().map(Into::into);
-        }
-        envelope.body = Some(body.borrowed());
-        envelope
-    }
-}
-
-fn check(uri: &MxUri<'_>, expected: Plane) -> Result<(), RemoteError> {
-    if uri.path().plane() == expected {
-        return Ok(());
-    }
-    Err(RemoteError::Plane { path: uri.path().clone().into_owned(), expected })
 }

@@ -6,7 +6,9 @@ use mesh_core::json::RawJson;
 use mesh_core::mx::Profile;
 use mesh_core::port::SubscribeOptions;
 
-use crate::{HostOptions, LocalOptions, OsRandom, Random};
+use crate::edge::GatewayOptions;
+use crate::lease::FederationOptions;
+use crate::{AnswerLimits, HostOptions, LocalOptions, OsRandom, Random};
 
 /// How a [`RealmClient`](super::RealmClient) works.
 #[derive(Debug, Clone)]
@@ -25,6 +27,14 @@ pub struct RealmOptions {
     /// How many events of one watch may wait for its reader. 1,024 unless told. Those beyond are lost,
     /// and the reader is told how many.
     pub watch_buffer: NonZeroUsize,
+    /// How many calls to other realms may wait for an answer.
+    pub answers: AnswerLimits,
+    /// How the realm's gateway works, where it is the client's own; whatever `answers` it names are
+    /// replaced by the client's.
+    pub gateway: GatewayOptions,
+    /// How other realms watch this realm's events, where the client sees to that. As
+    /// [`FederationOptions`] are unless told; `None`: nobody can, or another facade of the realm does it.
+    pub events: Option<FederationOptions>,
     /// How this realm's components are hosted.
     pub host: HostOptions,
     /// How calls within this realm are made.
@@ -42,6 +52,9 @@ impl Default for RealmOptions {
             patience: Duration::from_secs(600),
             watches: 1024,
             watch_buffer: SubscribeOptions::default().buffer,
+            answers: AnswerLimits::default(),
+            gateway: GatewayOptions::default(),
+            events: Some(FederationOptions::default()),
             host: HostOptions::default(),
             local: LocalOptions::default(),
             random: Arc::new(OsRandom::new()),

@@ -96,7 +96,7 @@ impl World {
             return;
         };
         if up.questions.remove(&question).is_some() {
-            self.count("given up");
+            self.count(Ending::TimedOut.name());
             self.truth.ended(question, &Ending::TimedOut);
         }
     }

@@ -1,5 +1,7 @@
+mod chaos;
 pub(crate) mod ground;
 mod model;
+mod reached;
 mod serve;
 mod shared;
 mod table;

@@ -1,14 +1,9 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_trait::async_trait;
-use bytes::Bytes;
-use mesh_core::store::{
-    Changes, Entry, Expected, KeyValue, Removed, Revision, StoreError, StoreErrorKind, StoreKey,
-    Written,
-};
+use mesh_core::store::{Expected, KeyValue, StoreKey, Written};
 
 use super::ground::{From, Ground, json, legacy, mx, settle};
+use super::reached::Reached;
 use super::*;
 use crate::{InMemoryState, StateLimits};
 
@@ -18,72 +13,11 @@ const UNSUBSCRIBE: &str = "_federation.accepts.unsubscribe";
 const STOCK: &str = r#"{"sourcePath": "stock.emits.changed", "sinkPath": "window.emits.stock"}"#;
 const SOURCE: &str = "stock.emits.changed";
 
-/// A store that can be away, for one gateway of several.
-#[derive(Debug, Clone)]
-struct Reached {
-    inner: InMemoryState,
-    away: Arc<AtomicBool>,
-}
-
-impl Reached {
-    fn new(inner: &InMemoryState) -> Self {
-        Self { inner: inner.clone(), away: Arc::default() }
-    }
-
-    fn set(&self, away: bool) {
-        self.away.store(away, Ordering::Relaxed);
-    }
-
-    fn check(&self) -> Result<(), StoreError> {
-        if self.away.load(Ordering::Relaxed) {
-            return Err(StoreError::new(StoreErrorKind::Unavailable, "cut off"));
-        }
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl KeyValue for Reached {
-    async fn read(&self, key: &StoreKey) -> Result<Option<Entry>, StoreError> {
-        self.check()?;
-        self.inner.read(key).await
-    }
-
-    async fn write(
-        &self,
-        key: &StoreKey,
-        value: Bytes,
-        lifetime: Duration,
-        expected: Expected,
-    ) -> Result<Written, StoreError> {
-        self.check()?;
-        self.inner.write(key, value, lifetime, expected).await
-    }
-
-    async fn remove(
-        &self,
-        key: &StoreKey,
-        revision: Option<Revision>,
-    ) -> Result<Removed, StoreError> {
-        self.check()?;
-        self.inner.remove(key, revision).await
-    }
-
-    async fn watch(&self) -> Result<Changes, StoreError> {
-        self.check()?;
-        self.inner.watch().await
-    }
-
-    fn max_value(&self) -> usize {
-        self.inner.max_value()
-    }
-}
-
-fn state(ground: &Ground) -> InMemoryState {
+pub(super) fn state(ground: &Ground) -> InMemoryState {
     InMemoryState::new(Arc::new(ground.clock.clone()), StateLimits::default())
 }
 
-async fn begin(ground: &Ground, name: &str, store: &Reached) -> FederationFacade {
+pub(super) async fn begin(ground: &Ground, name: &str, store: &Reached) -> FederationFacade {
     let shared = SharedOptions { gateway: Some(name.to_owned()), ..SharedOptions::default() };
     let store: Arc<dyn KeyValue> = Arc::new(store.clone());
     let options = FederationOptions { store: Some(store), shared, ..FederationOptions::default() };

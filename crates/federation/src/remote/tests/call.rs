@@ -58,8 +58,7 @@ async fn what_the_backbone_denies_is_denied() {
     let permissions =
         Permissions { publish: Rules::everything().except([subject]), ..Permissions::everything() };
     let connection = backbone.connect(gateway("home"), permissions).unwrap();
-    let (client, _reader) =
-        client(connection, &local, RealmOptions::default(), |outside| outside).await;
+    let client = client(connection, &local, RealmOptions::default(), |outside| outside).await;
     let error = client.call(COUNT, &RawJson::NULL).await.unwrap_err();
     assert!(matches!(error, RemoteError::Denied(_)), "{error}");
     assert!(!error.may_retry());

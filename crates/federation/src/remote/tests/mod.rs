@@ -1,6 +1,8 @@
 mod call;
 mod left;
 mod resolved;
+mod together;
+mod watch;
 mod wire;
 
 use std::sync::Arc;
@@ -25,8 +27,8 @@ use super::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
     ResolvedClient, Sent,
 };
-use crate::local::Task;
-use crate::{AnswerLimits, Answers, Seeded};
+use crate::edge::EdgeConfig;
+use crate::{AnswerLimits, Seeded};
 
 const COUNT: &str = "matrix://shop.example/stock.accepts.count";
 const KINDS: [MailboxKind; 2] = [MailboxKind::Legacy, MailboxKind::Mx(Shard(0))];
@@ -64,7 +66,6 @@ struct Bed {
     backbone: InMemoryExactBroker,
     local: InMemoryFilterBroker,
     client: RealmClient,
-    _reader: Task,
 }
 
 impl Bed {
@@ -80,8 +81,10 @@ impl Bed {
         let backbone = InMemoryExactBroker::new(Arc::new(clock.clone()));
         let local = InMemoryFilterBroker::seeded(Arc::new(clock.clone()), 7);
         let connection = backbone.connect(gateway("home"));
-        let (client, _reader) = client(connection, &local, options, change).await;
-        Self { clock, backbone, local, client, _reader }
+        let client = client(connection, &local, options, change).await;
+        // The gateway has a clock to look at as well.
+        clock.sleepers(1).await;
+        Self { clock, backbone, local, client }
     }
 
     async fn shop(&self) -> Shop {
@@ -95,32 +98,18 @@ impl Bed {
     }
 }
 
-/// A client of ours on `backbone`, and who reads our mailboxes: no more of a gateway than it takes to
-/// find questions.
+/// Our realm on `backbone`, with its own gateway.
 async fn client(
     backbone: Connection,
     local: &InMemoryFilterBroker,
     options: RealmOptions,
     change: impl FnOnce(ResolvedClient) -> ResolvedClient,
-) -> (RealmClient, Task) {
-    let answers = Answers::new(AnswerLimits { per_realm: 20_000, ..AnswerLimits::default() });
-    let outside = change(ResolvedClient::new(backbone.clone()));
-    let options = RealmOptions { random: Arc::new(Seeded::new(7)), ..options };
+) -> RealmClient {
+    let outside = change(ResolvedClient::new(backbone));
+    let answers = AnswerLimits { per_realm: 20_000, ..AnswerLimits::default() };
+    let options = RealmOptions { random: Arc::new(Seeded::new(7)), answers, ..options };
     let inside = local.connect(gateway("home"));
-    let client = RealmClient::new(us(), outside, inside, answers.clone(), options).await.unwrap();
-    let [mut legacy, mut mx] = mailboxes(&backbone, &us()).await;
-    let reader = Task::spawn(async move {
-        loop {
-            let arrival = tokio::select! {
-                arrival = legacy.next() => arrival,
-                arrival = mx.next() => arrival,
-            };
-            let Some(Ok(message)) = arrival else { break };
-            let decoded = decode(message.payload(), DEFAULT_MAX_BYTES).unwrap();
-            let _ = answers.settle(&decoded.as_answer().unwrap());
-        }
-    });
-    (client, reader)
+    RealmClient::start(EdgeConfig::new(us()), outside, inside, options).await.unwrap()
 }
 
 async fn mailboxes(connection: &Connection, realm: &RealmName) -> [Subscription; 2] {
@@ -176,7 +165,7 @@ impl Shop {
 
     async fn answer(&self, came: &Came, outcome: Result<&str, (&str, &str)>) {
         let (route, _) = came.route();
-        let stamp = Stamp::new("answer", 1);
+        let stamp = Stamp::new(format!("to-{}", route.correlation_id()), 1);
         let bytes = match outcome {
             Ok(body) => route.ok(&stamp, &json(body)),
             Err((code, message)) => route.failed(&stamp, &Fault::new(code, message)),

@@ -217,8 +217,7 @@ async fn a_backbone_that_does_not_say_so_may_have_it_and_is_not_asked_again() {
     let connection =
         Connection::new(gateway("home"), Arc::clone(inner.clock()), Arc::new(Mute(inner)));
     let local = InMemoryFilterBroker::new(Arc::new(clock));
-    let (client, _reader) =
-        client(connection, &local, RealmOptions::default(), |outside| outside).await;
+    let client = client(connection, &local, RealmOptions::default(), |outside| outside).await;
     let mut shop = Shop::new(backbone.connect(gateway("shop"))).await;
     let asking = tokio::spawn({
         let client = client.clone();

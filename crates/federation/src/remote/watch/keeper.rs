@@ -238,7 +238,10 @@ impl Asker {
     ) -> Result<RawJson<'static>, RemoteError> {
         let path = MxPath::new(command).map_err(|error| RemoteError::Topic(error.into()))?;
         let uri = MxUri::new(self.uri.realm().borrowed(), path);
-        self.client.call_with(&uri, body, &CallOptions::default()).await
+        // A lease that is over while it is refreshed is no use.
+        let deadline = self.client.0.options.deadline.min(self.life / 3);
+        let options = CallOptions { deadline: Some(deadline), ..CallOptions::default() };
+        self.client.call_with(&uri, body, &options).await
     }
 
     fn clock(&self) -> &dyn Clock {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use mesh_core::mx::{MxPath, MxUri, Plane, Topic};
 use mesh_core::port::SubscribeOptions;
-use tokio::sync::watch;
+use tokio::sync::{TryAcquireError, watch};
 
 use super::super::{RealmClient, RemoteError};
 use super::keeper::{Asker, Keeper, Stop, nothing};
@@ -13,8 +13,8 @@ use crate::local::Listening;
 
 /// The longest that a lease may be asked for (protocol §8).
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The shortest that one is asked for: a refresh at a third of it has to come in time.
-const SHORTEST: Duration = Duration::from_secs(1);
+/// The shortest that one is asked for: a call has a third of it.
+const SHORTEST: Duration = Duration::from_secs(3);
 
 impl RealmClient {
     /// Watches the event at `uri`, `matrix://<realm>/<path>` on the plane `emits`, from when this returns:
@@ -31,8 +31,12 @@ impl RealmClient {
             return Err(RemoteError::Plane { path, expected: Plane::Emits });
         }
         let limit = self.0.options.watches;
-        let Ok(place) = Arc::clone(&self.0.watches).try_acquire_owned() else {
-            return Err(RemoteError::Busy(RegisterError::Full { limit }));
+        let place = match Arc::clone(&self.0.watches).try_acquire_owned() {
+            Ok(place) => place,
+            Err(TryAcquireError::Closed) => return Err(RemoteError::Closed),
+            Err(TryAcquireError::NoPermits) => {
+                return Err(RemoteError::Busy(RegisterError::Full { limit }));
+            }
         };
         let (stop, stopped) = watch::channel(false);
         let stopped = Stop { watch: stopped, client: self.closing() };

@@ -1,4 +1,5 @@
 mod model;
+mod serve;
 mod table;
 
 use std::time::Duration;

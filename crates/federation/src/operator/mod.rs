@@ -1,5 +1,8 @@
 //! What an operator of the realm sees and does, from inside the realm alone.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 
