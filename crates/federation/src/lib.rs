@@ -25,8 +25,9 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
-pub use event::EventError;
 #[cfg(any(feature = "discovery", feature = "security"))]
+pub use cache::Freshness;
+pub use event::EventError;
 pub use freshness::Freshness;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
