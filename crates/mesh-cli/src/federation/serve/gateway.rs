@@ -263,7 +263,8 @@ fn routes(config: &Config) -> Result<Option<Routes>, Failure> {
 fn refused(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Failure {
     let hint = match what {
         "gateway" | "leases" | "sessions" | "operator" | "client" => {
-            "see that both credentials have a gateway's rights: docs/federation.md lists them"
+            "see that both users have a gateway's rights: the realm's mailboxes on the backbone, and what \
+             it takes, asks and hears on the realm's bus"
         }
         "router" => "a router listens at mx/route/1/<realm>/00, and publishes to its neighbours'",
         _ => "MESH_LOG=debug tells more of what happened",
