@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+#[cfg(feature = "discovery")]
 #[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
 pub mod edge;
 mod event;
+#[cfg(any(feature = "discovery", feature = "security"))]
+mod freshness;
 pub mod lease;
 mod local;
 mod operator;
@@ -25,6 +28,7 @@ pub use answers::{
 #[cfg(any(feature = "discovery", feature = "security"))]
 pub use cache::Freshness;
 pub use event::EventError;
+pub use freshness::Freshness;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::fmt::Write as _;
 
 use mesh_core::mx::ReplyId;
 use parking_lot::Mutex;
@@ -14,11 +13,7 @@ pub trait Random: Send + Sync + fmt::Debug {
 
     /// A fresh id for a message or a correlation: 32 lower-case hex digits.
     fn id(&self) -> String {
-        self.bits().iter().fold(String::with_capacity(32), |mut id, byte| {
-            // A `String` takes whatever is written.
-            let _ = write!(id, "{byte:02x}");
-            id
-        })
+        format!("{:032x}", u128::from_be_bytes(self.bits()))
     }
 
     /// A fresh id for a reply topic.

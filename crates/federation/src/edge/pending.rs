@@ -25,6 +25,8 @@ pub(super) struct Request {
     pub(super) route: AnswerRoute,
     pub(super) mailbox: MailboxKind,
     pub(super) slot: Slot,
+    /// When it came in, by the measured clock.
+    pub(super) since: Duration,
     /// When its time is over, by the measured clock.
     pub(super) deadline: Duration,
     /// Dropped with the request: who listens for this one reply alone stops.

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use mesh_core::message::Message;
@@ -75,6 +76,8 @@ pub struct Outgoing {
     pub(super) mailbox: MailboxKind,
     pub(super) bytes: Bytes,
     pub(super) slot: Option<Slot>,
+    /// When its request came in, by the measured clock.
+    pub(super) since: Duration,
 }
 
 impl Outgoing {

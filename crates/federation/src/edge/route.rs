@@ -1,10 +1,12 @@
+use std::time::Duration;
+
 use bytes::Bytes;
 use mesh_core::guard::{Now, Outcome, Refusal};
 use mesh_core::json::RawJson;
 use mesh_core::message::Message;
 use mesh_core::mx::{
-    AnswerRoute, Decoded, EdgeCode, Envelope, Fault, InternalRequest, MsgType, Plane, Stamp, Topic,
-    without_mx,
+    AnswerRoute, Decoded, EdgeCode, Envelope, Fault, InternalRequest, MailboxKind, MsgType, Plane,
+    Stamp, Topic, without_mx,
 };
 use mesh_core::port::ErrorKind;
 
@@ -26,6 +28,8 @@ pub struct Unsent<'a> {
     pub release: Option<Release<'a>>,
 }
 
+/// The way back, by which kind of mailbox, in whose place, and since when it is waited for.
+type Back = (AnswerRoute, MailboxKind, Option<Slot>, Duration);
 type Refused<'a> = (Box<Passage<'a>>, Outcome);
 
 impl Edge {
@@ -119,8 +123,9 @@ impl Edge {
         self.decided(&passage, &Outcome::Pass, now);
         count(&self.tally.asked);
         let mailbox = passage.arrival.mailbox();
-        let deadline = now.monotonic.saturating_add(self.timeout);
-        self.pending.insert(id, Request { route, mailbox, slot, deadline, listener: None });
+        let since = now.monotonic;
+        let deadline = since.saturating_add(self.timeout);
+        self.pending.insert(id, Request { route, mailbox, slot, since, deadline, listener: None });
         Ok(Reaction::Ask(Ask { id, message, passage }))
     }
 
@@ -176,7 +181,8 @@ impl Edge {
             kind if is_certain(kind) => (EdgeCode::HandlerError, "the realm's bus refused it"),
             _ => return Unsent { answer: None, release: None },
         };
-        let Found::Request(Request { route, mailbox, slot, .. }) = self.pending.end(ask.id) else {
+        let Found::Request(Request { route, mailbox, slot, since, .. }) = self.pending.end(ask.id)
+        else {
             // It was answered or its time was over: then it did reach somebody, or is told already.
             return Unsent { answer: None, release: None };
         };
@@ -184,7 +190,8 @@ impl Edge {
             ErrorKind::NoResponders => &self.tally.nobody,
             _ => &self.tally.unsent,
         });
-        let answer = self.failed(route, mailbox, Some(slot), &Fault::edge(code, words), now);
+        let answer =
+            self.failed((route, mailbox, Some(slot), since), &Fault::edge(code, words), now);
         Unsent { answer: Some(answer), release: Some(ask.passage.into_release()) }
     }
 
@@ -207,19 +214,18 @@ impl Edge {
             return None;
         }
         let route = way_back(arrival)?;
-        Some(self.failed(route, arrival.mailbox(), None, &Fault::new(code, words), now))
+        let back = (route, arrival.mailbox(), None, now.monotonic);
+        Some(self.failed(back, &Fault::new(code, words), now))
     }
 
     pub(super) fn failed(
         &self,
-        route: AnswerRoute,
-        mailbox: mesh_core::mx::MailboxKind,
-        slot: Option<Slot>,
+        (route, mailbox, slot, since): Back,
         fault: &Fault<'_>,
         now: Now,
     ) -> Outgoing {
         let bytes = route.failed(&self.stamp(now), fault).into();
-        Outgoing { route, mailbox, bytes, slot }
+        Outgoing { route, mailbox, bytes, slot, since }
     }
 
     pub(super) fn stamp(&self, now: Now) -> Stamp {

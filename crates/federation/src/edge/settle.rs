@@ -36,7 +36,7 @@ impl Edge {
     /// [`max_answer_bytes`](super::EdgeLimits::max_answer_bytes) can carry becomes
     /// `MX.EDGE.HANDLER_ERROR`.
     pub fn reply(&self, id: ReplyId, bytes: &[u8], now: Now) -> Replied {
-        let Request { route, mailbox, slot, .. } = match self.pending.end(id) {
+        let Request { route, mailbox, slot, since, .. } = match self.pending.end(id) {
             Found::Request(request) => request,
             Found::Late => {
                 count(&self.tally.late_replies);
@@ -54,16 +54,16 @@ impl Edge {
             Err(fault) => route.failed(&stamp, &fault),
         };
         let is_large = bytes.len() > self.limits.max_answer_bytes;
-        let answer = Outgoing { route, mailbox, bytes: bytes.into(), slot: Some(slot) };
+        let answer = Outgoing { route, mailbox, bytes: bytes.into(), slot: Some(slot), since };
         Replied::Answer(if is_large { self.too_large(answer, now) } else { answer })
     }
 
     /// The answer to send in place of one that the backbone can't carry.
     pub fn too_large(&self, answer: Outgoing, now: Now) -> Outgoing {
         count(&self.tally.oversized);
-        let Outgoing { route, mailbox, slot, .. } = answer;
+        let Outgoing { route, mailbox, slot, since, .. } = answer;
         let fault = Fault::edge(EdgeCode::HandlerError, "the answer is too large");
-        self.failed(route, mailbox, slot, &fault, now)
+        self.failed((route, mailbox, slot, since), &fault, now)
     }
 
     /// The answer `MX.EDGE.TIMEOUT` to one of the requests whose time is over at `now`. To be called
@@ -82,6 +82,7 @@ impl Edge {
     fn timed_out(&self, request: Request, words: &'static str, now: Now) -> Outgoing {
         count(&self.tally.timed_out);
         let fault = Fault::edge(EdgeCode::Timeout, words);
-        self.failed(request.route, request.mailbox, Some(request.slot), &fault, now)
+        let Request { route, mailbox, slot, since, .. } = request;
+        self.failed((route, mailbox, Some(slot), since), &fault, now)
     }
 }

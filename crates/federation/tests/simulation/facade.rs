@@ -8,7 +8,6 @@ use mesh_federation::lease::{Lease, LeaseAsk, LeaseId, check_source};
 use serde::Deserialize;
 
 use crate::letters::{self, path};
-use crate::plan::BUSY;
 use crate::tree::realm;
 use crate::world::{Happening, World};
 
@@ -24,8 +23,6 @@ struct Wants {
 
 /// What the feed of a realm says.
 pub(crate) const FEED: &str = "feed.emits.tick";
-/// How long after the busy time feeds still speak: longer than any lease.
-const ECHO: u64 = 20_000;
 
 impl World {
     /// What the facade replies.
@@ -88,6 +85,7 @@ impl World {
         self.truth.given(&self.nodes[node], &lease, wants.lease, self.now);
         self.count(if command == "refresh" { "leases extended" } else { "leases given" });
         self.wake(node);
+        self.feed(node);
         Ok(())
     }
 
@@ -104,22 +102,31 @@ impl World {
         }
     }
 
+    /// Lets the feed speak, if it does not already: while there are leases, and once after that.
+    pub(crate) fn feed(&mut self, node: usize) {
+        if !std::mem::replace(&mut self.nodes[node].feeding, true) {
+            self.after(300, Happening::Tick(node));
+        }
+    }
+
     /// The realm's feed says something, and whoever has a lease is told.
     pub(crate) fn tick(&mut self, node: usize) {
         let clock = self.clock();
+        self.nodes[node].feeding = false;
+        let Some(up) = &self.nodes[node].up else {
+            return;
+        };
         let mut sinks = Vec::new();
-        if let Some(up) = &self.nodes[node].up {
-            for sink in up.leases.sinks(&path(FEED), clock) {
-                sinks.push((sink.id, realm(sink.realm), sink.path.to_string(), sink.profile));
-            }
+        for sink in up.leases.sinks(&path(FEED), clock) {
+            sinks.push((sink.id, realm(sink.realm), sink.path.to_string(), sink.profile));
+        }
+        if !up.leases.is_empty() {
+            self.feed(node);
         }
         for (id, sink, to_path, profile) in sinks {
             self.truth.forwarded(&self.nodes[node], id, &sink, self.now);
             self.count("forwarded");
             self.tell(node, &sink, &to_path, profile, "");
-        }
-        if self.now < BUSY + ECHO {
-            self.after(700, Happening::Tick(node));
         }
     }
 

@@ -39,7 +39,9 @@ impl World {
                 if self.nodes[node].up.is_none() {
                     let seed = self.seed_of(node);
                     self.nodes[node].start(&self.plan, seed, self.now);
+                    self.nodes[node].alarm = None;
                     self.wake(node);
+                    self.feed(node);
                 }
             }
             Fault::Divide(mask) => self.divided = mask,

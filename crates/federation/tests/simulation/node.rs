@@ -25,6 +25,8 @@ pub(crate) struct Node {
     pub(crate) since: u64,
     /// When its gateway is woken next.
     pub(crate) alarm: Option<u64>,
+    /// Whether its feed speaks: while there are leases, and once after that.
+    pub(crate) feeding: bool,
     pub(crate) up: Option<Up>,
 }
 
@@ -48,6 +50,7 @@ impl Node {
             life: 0,
             since: 0,
             alarm: None,
+            feeding: false,
             up: None,
         }
     }

@@ -102,8 +102,6 @@ impl World {
         for node in 0..world.nodes.len() {
             let seed = world.seed_of(node);
             world.nodes[node].start(&world.plan, seed, 0);
-            let first = world.random.random_range(0..2_000);
-            world.at(first, Happening::Tick(node));
         }
         world.plan_faults();
         world.plan_acts();

@@ -7,9 +7,9 @@ use mesh_core::mx::{MailboxKind, ReplyId, Topic};
 use mesh_core::port::{PublishOptions, SubscribeOptions, Subscription};
 
 use super::super::tally::count;
-use super::super::{Ask, Reaction, Tell};
+use super::super::{Ask, Dropped, Reaction, Tell};
 use super::lane::Work;
-use super::outbound::send;
+use super::outbound::{answer, send};
 use super::shared::Shared;
 use super::siblings;
 use crate::Settled;
@@ -23,7 +23,10 @@ pub(super) fn receive(shared: &Arc<Shared>, mailbox: MailboxKind, message: Messa
         loop {
             reaction = match reaction {
                 Reaction::Wait(waiting) => waiting.proceed(edge, &**shared.backbone.clock()).await,
-                Reaction::Drop(_) => return,
+                Reaction::Drop(dropped) => {
+                    let Dropped { guard, reason } = dropped;
+                    return tracing::debug!(?mailbox, guard, %reason, "a message was dropped");
+                }
                 Reaction::Answer(answer) => return send(&shared, answer).await,
                 Reaction::Ask(asked) => return ask(&shared, asked).await,
                 Reaction::Tell(told) => return tell(&shared, told).await,
@@ -96,9 +99,8 @@ async fn reply(shared: &Shared, id: ReplyId, mut replies: Subscription) {
             biased;
             arrival = replies.next() => match arrival {
                 Some(Ok(message)) => {
-                    let replied = shared.edge.reply(id, message.payload(), shared.now());
                     drop(replies);
-                    if let Some(answer) = replied.answer() {
+                    if let Some(answer) = answer(shared, id, &message) {
                         send(shared, answer).await;
                     }
                     return;

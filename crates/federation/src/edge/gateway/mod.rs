@@ -4,6 +4,7 @@ mod close;
 mod ear;
 mod inbound;
 mod lane;
+mod observe;
 mod options;
 mod outbound;
 #[cfg(feature = "discovery")]

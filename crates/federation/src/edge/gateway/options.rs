@@ -41,8 +41,9 @@ pub struct GatewayOptions {
     pub patience: Duration,
     /// The pauses between two tries.
     pub pauses: Backoff,
-    /// How often guards free what they no longer need. Every 5 s unless told.
-    pub reclaim_every: Duration,
+    /// How often guards free what they no longer need, and the totals of all counters are told to who
+    /// records metrics. Every 5 s unless told.
+    pub tidy_every: Duration,
     /// Where ids come from.
     pub random: Arc<dyn Random>,
 }
@@ -86,7 +87,7 @@ impl Default for GatewayOptions {
             at_once: nonzero(256),
             patience: Duration::from_secs(5),
             pauses: Backoff { min: Duration::from_millis(50), max: Duration::from_secs(1) },
-            reclaim_every: Duration::from_secs(5),
+            tidy_every: Duration::from_secs(5),
             random: Arc::new(OsRandom::new()),
         }
     }

@@ -76,8 +76,11 @@ pub(super) fn replied(shared: &Arc<Shared>, reply: Message) -> Work {
     })
 }
 
-fn answer(shared: &Shared, id: ReplyId, reply: &Message) -> Option<Outgoing> {
-    shared.edge.reply(id, reply.payload(), shared.now()).answer()
+pub(super) fn answer(shared: &Shared, id: ReplyId, reply: &Message) -> Option<Outgoing> {
+    let now = shared.now();
+    let answer = shared.edge.reply(id, reply.payload(), now).answer()?;
+    shared.observer.replied(now.monotonic.saturating_sub(answer.since));
+    Some(answer)
 }
 
 /// The answers to requests whose time is over, each when it is.
@@ -100,17 +103,18 @@ pub(super) async fn expired(shared: Arc<Shared>) -> Option<(Outgoing, Arc<Shared
     }
 }
 
-/// Frees what guards no longer need, now and then.
-pub(super) async fn reclaim(shared: Arc<Shared>, every: Duration) {
+/// Frees what guards no longer need, and tells what was counted, now and then and at the end.
+pub(super) async fn tidy(shared: Arc<Shared>, every: Duration) {
     let clock = Arc::clone(shared.backbone.clock());
-    let tidy = async {
+    let again = async {
         loop {
             clock.sleep(every).await;
             shared.edge.reclaim(shared.now());
+            shared.observer.tell(&shared.status());
         }
     };
     tokio::select! {
-        () = tidy => {}
-        () = shared.reached(Phase::Over) => {}
+        () = again => {}
+        () = shared.reached(Phase::Over) => shared.observer.tell(&shared.status()),
     }
 }

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use super::super::Edge;
 use super::GatewayOptions;
 use super::ear::EarState;
+use super::observe::Observer;
 
 /// What the tasks of a gateway have in common.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub(super) struct Shared {
     /// Whether one subscription hears all replies.
     pub(super) replies_together: bool,
     pub(super) timer: Timer,
+    pub(super) observer: Observer,
     pub(super) ears: Vec<Arc<EarState>>,
     phase: watch::Sender<Phase>,
 }
@@ -58,6 +60,7 @@ impl Shared {
             require_receiver: options.check_receiver && can(Capability::ReceiverCheck),
             replies_together: replies_together(&local, &options),
             timer: Timer::default(),
+            observer: Observer::new(backbone.system(), edge.realm.as_str()),
             phase: watch::Sender::new(Phase::Open),
             edge,
             backbone,

@@ -88,7 +88,7 @@ impl EdgeGateway {
             })
             .await;
         });
-        others.spawn(outbound::reclaim(Arc::clone(&shared), options.reclaim_every));
+        others.spawn(outbound::tidy(Arc::clone(&shared), options.tidy_every));
 
         let group = group(&shared.backbone, options);
         // Without one subscription for all, each request waits for its reply in its mailbox's lane.

@@ -3,6 +3,7 @@ use mesh_core::name::RealmName;
 
 use super::super::EdgeCounters;
 use super::ear::EarStatus;
+use super::shared::Shared;
 use super::{EdgeGateway, On};
 use crate::AnswerCounts;
 
@@ -49,18 +50,24 @@ impl EdgeGateway {
     /// How it is now.
     #[must_use]
     pub fn status(&self) -> EdgeStatus {
-        let edge = &self.shared.edge;
+        self.shared.status()
+    }
+}
+
+impl Shared {
+    pub(super) fn status(&self) -> EdgeStatus {
+        let edge = &self.edge;
         let (under_way, realms) = edge.under_way();
         EdgeStatus {
             realm: edge.realm().clone(),
-            ears: self.shared.ears.iter().map(|ear| ear.status()).collect(),
+            ears: self.ears.iter().map(|ear| ear.status()).collect(),
             guards: edge.guards(),
             counters: edge.counters(),
             pending: edge.pending(),
             under_way,
             realms,
             waiting: edge.waiting(),
-            answers: self.shared.options.answers.as_ref().map(crate::Answers::counts),
+            answers: self.options.answers.as_ref().map(crate::Answers::counts),
         }
     }
 }

@@ -209,7 +209,7 @@ pub(crate) async fn publish(connection: &Connection, message: Message) {
 
 /// Lets every other task run until it waits.
 pub(crate) async fn settle() {
-    for _ in 0..200 {
+    for _ in 0..100 {
         tokio::task::yield_now().await;
     }
 }

@@ -1,5 +1,8 @@
+mod chaos;
+mod cut;
 pub(crate) mod ground;
 mod model;
+mod reached;
 mod serve;
 mod shared;
 mod table;
