@@ -2,7 +2,6 @@
 
 mod answers;
 #[cfg(feature = "discovery")]
-#[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
