@@ -7,6 +7,8 @@ mod cache;
 pub mod discovery;
 pub mod edge;
 mod event;
+#[cfg(any(feature = "discovery", feature = "security"))]
+mod freshness;
 pub mod lease;
 mod local;
 mod operator;
@@ -22,9 +24,9 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
-#[cfg(any(feature = "discovery", feature = "security"))]
-pub use cache::Freshness;
 pub use event::EventError;
+#[cfg(any(feature = "discovery", feature = "security"))]
+pub use freshness::Freshness;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
     LocalOptions, LocalRequestReplyClient, Registration, Remote, ReplyCounts,
@@ -33,7 +35,8 @@ pub use operator::OperatorDesk;
 pub use random::{OsRandom, Random, Seeded};
 pub use remote::{
     CallOptions, Direct, DirectError, DirectErrorKind, RealmClient, RealmOptions, RemoteError,
-    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, Watch, WatchEnd,
+    ResolvedClient, Seen, SendCounts, SendError, Sent, Sign, SignError, StartError, Watch,
+    WatchEnd,
 };
 pub use state::{
     InMemoryState, MemoryUsage, SharedReplay, SharedReplayOptions, StateLimits, StoreAway,

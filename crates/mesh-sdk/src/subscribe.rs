@@ -8,7 +8,7 @@ use mesh_core::port::{
     Capability, Clock, ConsumeOptions, Delivery, ErrorKind, Operation, Streams, TransportError,
 };
 use mesh_core::subject::Filter;
-use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName};
+use mesh_core::topology::{ConsumerRef, ConsumerRules, StreamName, Topology};
 use tracing::Instrument as _;
 
 use crate::binding::Line;
@@ -142,11 +142,7 @@ impl<S: Has<Events>> Broker<S> {
 
     /// The subjects that may arrive: what is consumed, and what is sent back to this consumer.
     fn arriving(&self, name: &ConsumerName) -> Result<Vec<Filter>, SubscribeError> {
-        let mut patterns = vec![Filter::new(format!("mesh.replay.{name}.>"))?];
-        for consumed in &self.0.settings.consumes {
-            patterns.push(Filter::new(format!("mesh.events.{consumed}"))?);
-        }
-        Ok(patterns)
+        Ok(Topology::arriving(name, &self.0.settings.consumes)?)
     }
 }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{OpenError, store_error};
-use crate::handled;
+use crate::{handled, state};
 
 /// What marks a mesh's store among databases: `mesh` in ASCII.
 const APPLICATION: i64 = 0x6d65_7368;
 /// The form of the tables. A later form reads this one, and changes it when the file is opened.
-const FORM: i64 = 1;
+const FORM: i64 = 2;
 
 /// Opens the file, and makes it where there is none. Whoever else opens it is refused until this one is
 /// closed, or its process has ended.
@@ -37,6 +37,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
             }
             begin(&file).map_err(failed)?;
             check(path, &file)?;
+            if found < FORM {
+                migrate(&file).map_err(failed)?;
+            }
         }
         0 if is_empty(&file).map_err(failed)? => {
             begin(&file).map_err(failed)?;
@@ -80,10 +83,24 @@ fn lay_out(file: &Connection) -> rusqlite::Result<()> {
     file.execute_batch(&format!(
         "BEGIN IMMEDIATE;
          {};
+         {};
          PRAGMA user_version = {FORM};
          PRAGMA application_id = {APPLICATION};
          COMMIT",
-        handled::TABLE
+        handled::TABLE,
+        state::MIGRATION
+    ))
+}
+
+/// Makes one of this form of a file of the form before: it has the table of what was handled, and nothing
+/// else.
+fn migrate(file: &Connection) -> rusqlite::Result<()> {
+    file.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         {};
+         PRAGMA user_version = {FORM};
+         COMMIT",
+        state::MIGRATION
     ))
 }
 

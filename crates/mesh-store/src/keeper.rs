@@ -13,6 +13,7 @@ use crate::error::{OpenError, store_error};
 use crate::file;
 use crate::handled::Table;
 use crate::options::StoreOptions;
+use crate::state::StateTable;
 use crate::time::{StoreTime, millis};
 use crate::writer::{Call, Counts, Outlives, Tables, Work};
 
@@ -28,6 +29,7 @@ pub(crate) struct Keeper {
     file: Connection,
     time: StoreTime,
     handled: Table,
+    state: StateTable,
     max_bytes: i64,
     /// What the next transaction will outlive, as the database was told last.
     outlives: Outlives,
@@ -49,14 +51,16 @@ impl Keeper {
             let bounds = options.handled;
             let capacity = i64::try_from(bounds.capacity.max(1)).unwrap_or(i64::MAX);
             let handled = Table::open(&file, millis(bounds.window), capacity)?;
-            Ok((handled, Table::last(&file)?))
+            let last = Table::last(&file)?.unwrap_or(0).max(StateTable::last_at(&file)?);
+            Ok((handled, StateTable::open(&file)?, (last > 0).then_some(last)))
         };
-        let (handled, last) = read().map_err(|error| OpenError::of(path, error))?;
+        let (handled, state, last) = read().map_err(|error| OpenError::of(path, error))?;
         let keeper = Self {
             path: path.to_owned(),
             time: StoreTime::since(clock, last),
             file,
             handled,
+            state,
             max_bytes: i64::try_from(options.max_bytes).unwrap_or(i64::MAX),
             outlives: Outlives::PowerCut,
             failing: false,
@@ -104,9 +108,10 @@ impl Keeper {
     }
 
     fn commit(&mut self, outlives: Outlives, mut works: Vec<Box<dyn Work>>) {
-        let before = self.handled;
+        let (before, before_state) = (self.handled, self.state.before());
         let committed = self.transaction(outlives, &mut works).map_err(|error| {
             self.handled = before;
+            self.state.undo(before_state);
             if !std::mem::replace(&mut self.failing, true) {
                 tracing::error!(
                     path = %self.path.display(), %error,
@@ -116,6 +121,7 @@ impl Keeper {
             store_error(error)
         });
         if committed.is_ok() {
+            self.state.tell();
             if std::mem::take(&mut self.failing) {
                 tracing::info!(path = %self.path.display(), "the store works again");
             }
@@ -143,13 +149,16 @@ impl Keeper {
         }
         self.file.execute_batch("BEGIN IMMEDIATE")?;
         let now = self.time.now();
-        let mut tables = Tables { file: &self.file, handled: &mut self.handled, now };
+        let (handled, state) = (&mut self.handled, &mut self.state);
+        let mut tables = Tables { file: &self.file, handled, state, now };
         for work in works.iter_mut() {
             work.run(&mut tables)?;
         }
         let crowded = in_use(&self.file)? > self.max_bytes;
         let most = i64::try_from(TIDIED + 2 * works.len()).unwrap_or(i64::MAX);
         self.handled.tidy(&self.file, now, crowded, most)?;
+        self.state.expire(&self.file, now, most)?;
+        self.state.keep(&self.file, now)?;
         self.file.execute_batch("COMMIT")
     }
 

@@ -7,8 +7,13 @@ pub(crate) type Digest = [u8; 16];
 
 pub(crate) fn digest(key: &HandledKey) -> Digest {
     let HandledKey { consumer, handler, module, event } = key;
+    digest_of([consumer.as_str(), handler.as_str(), module.as_str(), event.as_str()])
+}
+
+/// The same of any texts without line ends.
+pub(crate) fn digest_of<const PARTS: usize>(parts: [&str; PARTS]) -> Digest {
     let mut hash = Sha256::new();
-    for part in [consumer.as_str(), handler.as_str(), module.as_str(), event.as_str()] {
+    for part in parts {
         hash.update(part);
         // No part holds one, so that no two keys are one text.
         hash.update("\n");

@@ -6,6 +6,7 @@ mod handled;
 mod keeper;
 mod key;
 mod options;
+mod state;
 mod store;
 mod time;
 mod writer;
@@ -15,4 +16,5 @@ mod tests;
 
 pub use error::OpenError;
 pub use options::{HandledBounds, StoreOptions};
+pub use state::{BucketBounds, StoreBucket};
 pub use store::{HandledCounts, Store};

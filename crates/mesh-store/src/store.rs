@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mesh_core::port::Clock;
-use mesh_core::store::{Handled, HandledKey, HandledStore, StoreError};
+use mesh_core::store::{BucketName, Handled, HandledKey, HandledStore, StoreError};
 
 use crate::error::OpenError;
 use crate::key::digest;
 use crate::options::StoreOptions;
+use crate::state::{BucketBounds, StoreBucket};
 use crate::writer::{Outlives, Writer};
 
 /// A file that remembers, held by one process. Clones are the same store; brokers of one process share it.
@@ -24,6 +25,7 @@ use crate::writer::{Outlives, Writer};
 pub struct Store {
     path: Arc<PathBuf>,
     writer: Writer,
+    clock: Arc<dyn Clock>,
     window: Duration,
 }
 
@@ -49,8 +51,8 @@ impl Store {
         options: StoreOptions,
     ) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let writer = Writer::start(path, clock, options).await?;
-        Ok(Self { path: Arc::new(path.to_owned()), writer, window: options.handled.window })
+        let writer = Writer::start(path, Arc::clone(&clock), options).await?;
+        Ok(Self { path: Arc::new(path.to_owned()), writer, clock, window: options.handled.window })
     }
 
     /// The file.
@@ -67,6 +69,21 @@ impl Store {
             remembered: counts.rows.load(Ordering::Relaxed).unsigned_abs(),
             evicted: counts.evicted.load(Ordering::Relaxed).unsigned_abs(),
         }
+    }
+
+    /// A bucket of shared state in this file, beside what it remembers of handled events: for leases,
+    /// sessions and replay marks of one gateway. It is made by being written to. Opened again, the later
+    /// bounds hold for all its handles, but for the backlog of those that watch.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the file can't be read, or is closed.
+    pub async fn key_value(
+        &self,
+        bucket: &BucketName,
+        bounds: BucketBounds,
+    ) -> Result<StoreBucket, StoreError> {
+        let (writer, clock) = (self.writer.clone(), Arc::clone(&self.clock));
+        StoreBucket::open(writer, clock, bucket.clone(), bounds).await
     }
 
     #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::handled::Table;
 use crate::keeper::Keeper;
 use crate::key::Digest;
 use crate::options::StoreOptions;
+use crate::state::StateTable;
 
 /// How many calls may wait; whoever comes then waits before them.
 const QUEUE: usize = 1024;
@@ -58,6 +59,7 @@ pub(crate) trait Work: Send {
 pub(crate) struct Tables<'a> {
     pub(crate) file: &'a Connection,
     pub(crate) handled: &'a mut Table,
+    pub(crate) state: &'a mut StateTable,
     pub(crate) now: i64,
 }
 

@@ -11,7 +11,7 @@ use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_session::Session as _;
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::{failed, lost, timed_out};
+use crate::error::{lost, timed_out};
 use crate::fate::Fate;
 use crate::publish::{Publisher, Returned};
 use crate::requests::Asking;
@@ -30,9 +30,9 @@ pub(crate) struct Session {
     pub(crate) user: ShortString,
     pub(crate) publishing: Wire,
     pub(crate) publisher: Publisher,
-    reading: Wire,
+    pub(crate) reading: Wire,
     pub(crate) asking: Asking,
-    fate: Arc<Fate>,
+    pub(crate) fate: Arc<Fate>,
 }
 
 impl mesh_session::Session for Session {
@@ -66,14 +66,15 @@ impl Session {
         let user = ShortString::try_new(target.login().user()).map_err(|error| {
             TransportError::new(ErrorKind::Invalid, Operation::Connect).detail(error.to_string())
         })?;
-        let (fate, returned) = (Arc::new(Fate::default()), Arc::new(Returned::default()));
+        let fate = Arc::new(Fate::new(options.publish_window.get()));
+        let returned = Arc::new(Returned::default());
         let (reads, publishes) =
             (format!("{} reads", target.principal()), format!("{} publishes", target.principal()));
         let (reading, publishing) = tokio::try_join!(
             Wire::open(target, options, &reads, &fate, None),
             Wire::open(target, options, &publishes, &fate, Some(Arc::clone(&returned))),
         )?;
-        let publisher = Publisher::new(id, options.publish_window.get(), returned);
+        let publisher = Publisher::new(id, returned);
         let asking = Asking::default();
         Ok(Arc::new(Self {
             id,
@@ -113,6 +114,11 @@ impl Session {
         self.fate.end(
             TransportError::new(ErrorKind::Closed, Operation::Connect).detail("it was closed"),
         );
+        // After a goodbye the client forgets what it has not sent yet, and whoever waits for that. Where the
+        // connection is lost it tells them all.
+        if !self.fate.is_idle() {
+            self.publishing.pull();
+        }
         tokio::join!(self.publishing.close(due), self.reading.close(due));
     }
 
@@ -157,7 +163,7 @@ impl Session {
     ) -> Result<T, TransportError> {
         let asking = async {
             tokio::select! {
-                done = asking => done.map_err(|error| failed(&error, operation)),
+                done = asking => done.map_err(|error| self.fate.failed(&error, operation)),
                 why = self.fate.over() => Err(lost(operation, why)),
             }
         };

@@ -1,6 +1,7 @@
 //! One connection of the client library, from its first word to its loss. It is never mended.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -18,11 +19,17 @@ use crate::{AmqpOptions, Target};
 /// How long the reason of a lost connection may take to come after the loss.
 const REASON: Duration = Duration::from_millis(200);
 
+/// How many numbers of channels that the broker once closed may be met again. Each that was leaves the client
+/// a channel to go through at each write.
+const STALE: u32 = 64;
+
 /// See the module. Dropped, it ends.
 pub(crate) struct Wire {
     connection: Connection,
     plug: Plug,
     fate: Arc<Fate>,
+    /// How many were met.
+    stale: AtomicU32,
 }
 
 impl Wire {
@@ -38,10 +45,15 @@ impl Wire {
         let dialled = dial::dial(target, options, name, returned).await?;
         let events = dialled.connection.events_listener();
         tokio::spawn(listen(events, dialled.ended, Arc::clone(fate)));
-        Ok(Self { connection: dialled.connection, plug: dialled.plug, fate: Arc::clone(fate) })
+        let (fate, stale) = (Arc::clone(fate), AtomicU32::new(0));
+        Ok(Self { connection: dialled.connection, plug: dialled.plug, fate, stale })
     }
 
     /// A new channel.
+    ///
+    /// The client never again sends anything on the number of a channel that the broker closed, and answers
+    /// with the reason of then. There are 2047 numbers, and they are taken in turn: those of before are passed
+    /// over, and a connection with too many of them is given up for a new one.
     pub(crate) async fn channel(
         &self,
         operation: Operation,
@@ -49,13 +61,27 @@ impl Wire {
     ) -> Result<Channel, TransportError> {
         let opening = async {
             tokio::select! {
-                opened = self.connection.create_channel() => {
-                    opened.map_err(|error| failed(&error, operation))
-                }
+                opened = self.fresh(operation) => opened,
                 why = self.fate.over() => Err(lost(operation, why)),
             }
         };
         timeout_at(due, opening).await.unwrap_or_else(|_| Err(timed_out(operation)))
+    }
+
+    async fn fresh(&self, operation: Operation) -> Result<Channel, TransportError> {
+        loop {
+            match self.connection.create_channel().await {
+                Ok(channel) => return Ok(channel),
+                Err(error) if is_stale(&error) && self.connection.status().connected() => {
+                    if self.stale.fetch_add(1, Ordering::Relaxed) >= STALE {
+                        self.fate.end(gone("the numbers of its channels are used up"));
+                        self.plug.pull();
+                        return Err(lost(operation, self.fate.why()));
+                    }
+                }
+                Err(error) => return Err(self.fate.failed(&error, operation)),
+            }
+        }
     }
 
     /// How many bytes a frame may have, so that all headers of a message fit into one.
@@ -122,6 +148,12 @@ fn hear(event: Option<Event>, fate: &Fate) -> bool {
         Some(_) => true,
         None => false,
     }
+}
+
+/// Whether it is the reason why an earlier channel of that number was closed: a broker has none to refuse a
+/// channel without ending the connection.
+fn is_stale(error: &lapin::Error) -> bool {
+    error.is_amqp_soft_error() || matches!(error.kind(), lapin::ErrorKind::InvalidChannelState(..))
 }
 
 fn gone(why: impl Into<std::borrow::Cow<'static, str>>) -> TransportError {

@@ -1,42 +1,67 @@
 //! A realm of ours: a gateway at work, and a host for its components.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_core::mx::MxPath;
 use mesh_core::name::RealmName;
 use mesh_federation::edge::{EdgeConfig, EdgeGateway, EdgeRules, GatewayOptions};
-use mesh_federation::{Call, ComponentHost, Handler, HostOptions, Registration};
+use mesh_federation::{
+    AnswerLimits, Answers, Call, Direct, Handler, RealmClient, RealmOptions, Registration,
+    ResolvedClient,
+};
 
 use crate::ground::Realm;
 use crate::peer::PATIENCE;
 
 pub(crate) struct Home {
     pub(crate) gateway: EdgeGateway,
-    pub(crate) host: ComponentHost,
+    pub(crate) client: RealmClient,
     components: Vec<Registration>,
 }
 
+/// What a realm of ours has of its own; the rest is as the protocol says.
+#[derive(Default)]
+pub(crate) struct Setup {
+    pub(crate) rules: EdgeRules,
+    pub(crate) gateway: GatewayOptions,
+    pub(crate) client: RealmOptions,
+    pub(crate) direct: Option<Arc<dyn Direct>>,
+}
+
 impl Home {
-    /// Starts the gateway of a realm, with what the protocol says.
+    /// Starts a realm with what the protocol says.
     pub(crate) async fn start(realm: &Realm) -> Self {
-        Self::with(realm, EdgeRules::default(), GatewayOptions::default()).await
+        Self::with(realm, Setup::default()).await
     }
 
-    /// The same with these rules and options.
-    pub(crate) async fn with(realm: &Realm, rules: EdgeRules, options: GatewayOptions) -> Self {
+    /// The same with these rules.
+    pub(crate) async fn ruled(realm: &Realm, rules: EdgeRules) -> Self {
+        Self::with(realm, Setup { rules, ..Setup::default() }).await
+    }
+
+    /// The same with all this.
+    pub(crate) async fn with(realm: &Realm, setup: Setup) -> Self {
         let mut config = EdgeConfig::new(realm.name.clone());
-        config.rules = rules;
+        config.rules = setup.rules;
+        let answers = Answers::new(AnswerLimits::default());
+        let options = GatewayOptions { answers: Some(answers.clone()), ..setup.gateway };
         let (between, inside) = (realm.between.clone(), realm.gateway.clone());
-        let gateway = EdgeGateway::start(config, between, inside, options).await.unwrap();
-        let host = HostOptions::default();
-        let host = ComponentHost::new(realm.name.clone(), realm.app.clone(), host);
-        Self { gateway, host, components: Vec::new() }
+        let gateway = EdgeGateway::start(config, between.clone(), inside, options).await.unwrap();
+        let mut outside = ResolvedClient::new(between);
+        if let Some(direct) = setup.direct {
+            outside = outside.with_direct(direct);
+        }
+        let (name, app) = (realm.name.clone(), realm.app.clone());
+        let client = RealmClient::beside(name, outside, app, answers, setup.client).await.unwrap();
+        Self { gateway, client, components: Vec::new() }
     }
 
     /// A component from now on.
     pub(crate) async fn accepts(&mut self, path: &str, handler: impl Handler) {
-        self.components.push(self.host.accept(self::path(path), handler).await.unwrap());
+        let accepted = self.client.accept(self::path(path), handler).await;
+        self.components.push(accepted.unwrap());
     }
 
     /// The same that answers what it is given.
@@ -62,10 +87,12 @@ impl Home {
 
     /// Ends it: everything that was begun is at its end, and nothing is left behind.
     pub(crate) async fn close(self) {
+        self.client.close(PATIENCE).await;
         let report = self.gateway.close(PATIENCE).await;
         assert_eq!((report.given_up, report.abandoned), (0, 0));
         let status = self.gateway.status();
         assert_eq!((status.pending, status.under_way, status.waiting), (0, 0, 0));
+        assert_eq!(self.client.answers().counts().pending, 0);
     }
 }
 

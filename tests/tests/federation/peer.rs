@@ -68,6 +68,11 @@ impl<'f> Peer<'f> {
         Self { realm, mailboxes }
     }
 
+    /// Listens to nothing.
+    pub(crate) fn deaf(realm: &'f Realm) -> Self {
+        Self { realm, mailboxes: Vec::new() }
+    }
+
     /// A command for that path of `to`, which asks to be answered.
     pub(crate) fn command(&self, to: &RealmName, path: &str, id: &str, body: &str) -> Said {
         Said {

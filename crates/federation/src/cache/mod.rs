@@ -20,6 +20,8 @@ use mesh_core::name::RealmName;
 use mesh_core::port::Clock;
 use parking_lot::Mutex;
 
+use crate::Freshness;
+
 pub(crate) use budget::Budget;
 
 /// How much a [`Cache`] keeps and does.
@@ -29,24 +31,14 @@ pub(crate) struct Limits {
     pub(crate) realms: NonZeroUsize,
     /// Realms that are asked at once.
     pub(crate) flights: usize,
-    /// Callers that wait at once.
-    pub(crate) waiting: usize,
+    /// Callers that wait at once, in all and for one realm.
+    pub(crate) waiting: (usize, usize),
     /// How long an answer is kept at least and at most, whatever it says.
     pub(crate) kept: (Duration, Duration),
     /// How long a failure is.
     pub(crate) failed: Duration,
     /// How long nobody asks a realm again that has answered, however much it is wanted.
     pub(crate) again: Duration,
-}
-
-/// How new an answer has to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "kept or not")]
-pub enum Freshness {
-    /// What is kept will do.
-    Kept,
-    /// Ask again, since what is kept was not enough. Who was asked a moment ago is not asked again.
-    Anew,
 }
 
 /// No room to ask now.
@@ -81,7 +73,7 @@ const FAILED: usize = 2;
 const REMEMBERED: usize = 3;
 const BUSY: usize = 4;
 
-impl<V, E: Clone + From<Busy>> Cache<V, E> {
+impl<V: Send + Sync, E: Clone + PartialEq + From<Busy> + Send> Cache<V, E> {
     pub(crate) fn new(clock: Arc<dyn Clock>, limits: Limits) -> Self {
         let table = Table {
             good: LruCache::new(limits.realms),
@@ -98,11 +90,11 @@ impl<V, E: Clone + From<Busy>> Cache<V, E> {
         &self,
         realm: &RealmName,
         freshness: Freshness,
-        allow: impl FnOnce() -> bool,
-        fetch: impl FnOnce() -> F,
+        allow: impl FnOnce() -> bool + Send,
+        fetch: impl FnOnce() -> F + Send,
     ) -> Result<Arc<V>, E>
     where
-        F: Future<Output = Result<(V, Duration), E>>,
+        F: Future<Output = Result<(V, Duration), E>> + Send,
     {
         if let Some(known) = self.known(realm, freshness) {
             return known;
@@ -157,9 +149,13 @@ impl<V, E: Clone + From<Busy>> Cache<V, E> {
 
     fn board(&self, realm: &RealmName) -> Result<Flight<'_, V, E>, E> {
         let mut table = self.table.lock();
-        let known = table.flights.contains_key(realm);
-        let full = !known && table.flights.len() >= self.limits.flights;
-        if full || table.waiting >= self.limits.waiting {
+        let (waiting, for_one) = self.limits.waiting;
+        let full = match table.flights.get(realm) {
+            // All but the table's own.
+            Some(turn) => Arc::strong_count(turn) > for_one,
+            None => table.flights.len() >= self.limits.flights,
+        };
+        if full || table.waiting >= waiting {
             self.count(BUSY);
             return Err(Busy.into());
         }
@@ -197,6 +193,10 @@ impl<V, E: Clone + From<Busy>> Cache<V, E> {
                     return Ok(Arc::clone(&good.value));
                 }
                 table.good.pop(realm);
+                // That there was no room says nothing of the realm.
+                if error == Busy.into() {
+                    return Err(error);
+                }
                 let until = now.saturating_add(self.limits.failed);
                 table.bad.put(realm.clone(), (error.clone(), until));
                 Err(error)

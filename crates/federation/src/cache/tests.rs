@@ -23,7 +23,7 @@ fn cache(clock: &ManualClock) -> Cache<u32, Failure> {
     let limits = Limits {
         realms: NonZeroUsize::new(2).unwrap(),
         flights: 2,
-        waiting: 3,
+        waiting: (5, 3),
         kept: (10 * SECOND, 100 * SECOND),
         failed: 5 * SECOND,
         again: 3 * SECOND,
@@ -198,4 +198,36 @@ async fn what_may_not_be_asked_is_not_and_what_is_kept_still_serves() {
     clock.advance(5 * SECOND).await;
     let kept = cache.get(&a, Freshness::Anew, || false, || answer(3, 20)).await;
     assert_eq!(*kept.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn no_room_is_not_remembered_as_a_failure() {
+    let clock = ManualClock::new();
+    let cache = cache(&clock);
+    let a = realm("a");
+    let busy = || async { Err(Failure::Busy) };
+    assert_eq!(cache.get(&a, Freshness::Kept, yes, busy).await, Err(Failure::Busy));
+    assert_eq!(*cache.get(&a, Freshness::Kept, yes, || answer(1, 20)).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn who_waits_for_one_realm_leaves_room_for_others() {
+    let clock = ManualClock::new();
+    let cache = Arc::new(cache(&clock));
+    let slow: Vec<_> = (0..3)
+        .map(|_| {
+            let cache = Arc::clone(&cache);
+            tokio::spawn(async move {
+                cache.get(&realm("a"), Freshness::Kept, yes, std::future::pending).await
+            })
+        })
+        .collect();
+    clock.advance(SECOND).await;
+    let refused = cache.get(&realm("a"), Freshness::Kept, yes, || answer(1, 20)).await;
+    assert_eq!(refused, Err(Failure::Busy));
+    let other = cache.get(&realm("b"), Freshness::Kept, yes, || answer(2, 20)).await;
+    assert_eq!(*other.unwrap(), 2);
+    for waiting in slow {
+        waiting.abort();
+    }
 }

@@ -25,8 +25,8 @@ pub struct DiscoveryOptions {
     pub realms: NonZeroUsize,
     /// Realms that are asked at once. 16 unless told.
     pub at_once: usize,
-    /// Callers that wait for documents at once. 1,024 unless told.
-    pub waiting: usize,
+    /// Callers that wait for documents at once, in all and for one realm. 1,024 and 256 unless told.
+    pub waiting: (usize, usize),
     /// How long a document is kept at least and at most, whatever it says. 1 min and 24 h unless told.
     pub kept: (Duration, Duration),
     /// How long a failure is remembered. 30 s unless told.
@@ -75,7 +75,7 @@ impl Default for DiscoveryOptions {
             timeout: seconds(5),
             realms: NonZeroUsize::MIN.saturating_add(1023),
             at_once: 16,
-            waiting: 1024,
+            waiting: (1024, 256),
             kept: (seconds(60), seconds(24 * 3600)),
             failed: seconds(30),
             again: seconds(30),

@@ -5,11 +5,13 @@ use mesh_core::json::RawJson;
 use mesh_core::mx::{MxPath, Profile};
 use mesh_core::name::RealmName;
 use mesh_core::port::{Connection, TransportError};
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
 use super::profiles::Profiles;
-use super::{RealmOptions, ResolvedClient};
-use crate::edge::{EdgeConfig, EdgeGateway, EdgeReport, GatewayError, GatewayOptions};
+use super::{RealmOptions, ResolvedClient, StartError};
+use crate::edge::{EdgeConfig, EdgeGateway, EdgeReport, GatewayOptions};
+use crate::lease::{FederationFacade, FederationOptions, FederationStatus};
 use crate::local::limited;
 use crate::{
     Answers, ComponentHost, Handler, HostError, LocalRequestReplyClient, Random, Registration,
@@ -38,6 +40,8 @@ pub(super) struct Inner {
     pub(super) options: RealmOptions,
     pub(super) watches: Arc<Semaphore>,
     closing: watch::Sender<bool>,
+    /// Taken when it is closed.
+    facade: Mutex<Option<FederationFacade>>,
     gateway: Option<EdgeGateway>,
 }
 
@@ -47,25 +51,35 @@ const MOST_WATCHES: usize = 1 << 20;
 impl RealmClient {
     /// A realm of its own, with a gateway of its own: `config` says what that lets in, `outside` is how
     /// other realms are reached, and `local` the realm's own bus. When this returns, the realm can be
-    /// called.
+    /// called, and its events be watched.
     ///
     /// Several instances of one realm share its mailboxes where the backbone can do that, and then need
     /// one local bus: an answer may come to another instance than asked, which hands it over there.
     ///
     /// # Errors
-    /// [`GatewayError`]: the configuration makes no sense, or a bus refuses what is needed.
+    /// [`StartError`]: the configuration makes no sense, or a bus refuses what is needed.
     pub async fn start(
         config: EdgeConfig,
         outside: ResolvedClient,
         local: Connection,
         options: RealmOptions,
-    ) -> Result<Self, GatewayError> {
+    ) -> Result<Self, StartError> {
         let answers = Answers::new(options.answers);
         let realm = config.realm.clone();
-        let how = GatewayOptions { answers: Some(answers.clone()), ..options.gateway.clone() };
         let backbone = outside.backbone().clone();
-        let gateway = EdgeGateway::start(config, backbone, local.clone(), how).await?;
-        Ok(Self::make(realm, outside, local, answers, options, Some(gateway)).await?)
+        let host = ComponentHost::new(realm.clone(), local.clone(), options.host.clone());
+        // Whoever is let in finds the commands there.
+        let facade = match options.events.clone() {
+            Some(events) => {
+                let sign = events.sign.clone().or_else(|| outside.signer().cloned());
+                let events = FederationOptions { sign, ..events };
+                Some(FederationFacade::start(&host, backbone.clone(), events).await?)
+            }
+            None => None,
+        };
+        let how = GatewayOptions { answers: Some(answers.clone()), ..options.gateway.clone() };
+        let gateway = EdgeGateway::start(config, backbone, local, how).await?;
+        Ok(Self::make(host, outside, answers, options, facade, Some(gateway)).await?)
     }
 
     /// A client beside a gateway that is run elsewhere in this process: that one is given the same
@@ -73,25 +87,26 @@ impl RealmClient {
     ///
     /// # Errors
     /// The local bus can't be listened to.
-    pub async fn beside(
+    pub async fn new(
         realm: RealmName,
         outside: ResolvedClient,
         local: Connection,
         answers: Answers,
         options: RealmOptions,
     ) -> Result<Self, TransportError> {
-        Self::make(realm, outside, local, answers, options, None).await
+        let host = ComponentHost::new(realm, local, options.host.clone());
+        Self::make(host, outside, answers, options, None, None).await
     }
 
     async fn make(
-        realm: RealmName,
+        host: ComponentHost,
         outside: ResolvedClient,
-        local: Connection,
         answers: Answers,
         options: RealmOptions,
+        facade: Option<FederationFacade>,
         gateway: Option<EdgeGateway>,
     ) -> Result<Self, TransportError> {
-        let host = ComponentHost::new(realm.clone(), local.clone(), options.host.clone());
+        let (realm, local) = (host.realm().clone(), host.local().clone());
         let inside = LocalRequestReplyClient::new(realm.clone(), local, options.local.clone());
         Ok(Self(Arc::new(Inner {
             realm,
@@ -103,6 +118,7 @@ impl RealmClient {
             watches: Arc::new(Semaphore::new(options.watches.min(MOST_WATCHES))),
             closing: watch::Sender::new(false),
             options,
+            facade: Mutex::new(facade),
             gateway,
         })))
     }
@@ -137,6 +153,12 @@ impl RealmClient {
         self.0.gateway.as_ref()
     }
 
+    /// How it stands with those who watch this realm, where this client sees to that.
+    #[must_use]
+    pub fn watched(&self) -> Option<FederationStatus> {
+        self.0.facade.lock().as_ref().map(FederationFacade::status)
+    }
+
     /// The profile that `realm` is written to in.
     #[must_use]
     pub fn profile(&self, realm: &RealmName) -> Profile {
@@ -161,10 +183,10 @@ impl RealmClient {
         self.0.host.accept(path, handler).await
     }
 
-    /// Ends all watches, and waits for that; then closes the gateway, where it is this client's own, and
-    /// lets components finish what came in; then tells who waits for an answer that there will be none.
-    /// Each of the two waits takes `timeout` at most. Nothing more can be asked afterwards. The buses are
-    /// their owner's to close.
+    /// Ends all watches, and waits for that; then tells who watches this realm that it ends; then closes the
+    /// gateway, and lets components finish what came in; then tells who waits for an answer that there will
+    /// be none. Each of the three waits takes `timeout` at most. Nothing more can be asked afterwards. The
+    /// buses are their owner's to close.
     pub async fn close(&self, timeout: Duration) -> EdgeReport {
         let inner = &*self.0;
         inner.closing.send_replace(true);
@@ -175,6 +197,10 @@ impl RealmClient {
         let places = async { drop(inner.watches.acquire_many(all).await) };
         limited(&*clock, timeout, places).await;
         inner.watches.close();
+        let facade = inner.facade.lock().take();
+        if let Some(facade) = facade {
+            facade.close(timeout).await;
+        }
         let report = match &inner.gateway {
             Some(gateway) => gateway.close(timeout).await,
             None => EdgeReport::default(),

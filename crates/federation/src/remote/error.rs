@@ -3,7 +3,24 @@ use mesh_core::mx::{EdgeCode, EncodeError, Fault, MxPath, Plane, TopicError, Uri
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 
 use super::SignError;
+use crate::edge::GatewayError;
+use crate::lease::FederationError;
 use crate::{AnswersClosed, LocalError, RegisterError};
+
+/// Why a realm can't be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The gateway can't.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// What lets others watch the realm's events can't.
+    #[error(transparent)]
+    Events(#[from] FederationError),
+    /// The local bus can't be listened to.
+    #[error(transparent)]
+    Local(#[from] TransportError),
+}
 
 /// Why a message was not sent to another realm.
 #[derive(Debug, thiserror::Error)]

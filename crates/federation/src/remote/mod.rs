@@ -15,7 +15,7 @@ mod tests;
 
 pub use client::RealmClient;
 pub use direct::{Direct, DirectError, DirectErrorKind};
-pub use error::{RemoteError, SendError};
+pub use error::{RemoteError, SendError, StartError};
 pub use options::{CallOptions, RealmOptions};
 pub use resolved::{ResolvedClient, SendCounts, Sent};
 pub use sign::{Sign, SignError};

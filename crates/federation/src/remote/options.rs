@@ -7,6 +7,7 @@ use mesh_core::mx::Profile;
 use mesh_core::port::SubscribeOptions;
 
 use crate::edge::GatewayOptions;
+use crate::lease::FederationOptions;
 use crate::{AnswerLimits, HostOptions, LocalOptions, OsRandom, Random};
 
 /// How a [`RealmClient`](super::RealmClient) works.
@@ -31,6 +32,9 @@ pub struct RealmOptions {
     /// How the realm's gateway works, where it is the client's own; whatever `answers` it names are
     /// replaced by the client's.
     pub gateway: GatewayOptions,
+    /// How other realms watch this realm's events, where the client sees to that. As
+    /// [`FederationOptions`] are unless told; `None`: nobody can, or another facade of the realm does it.
+    pub events: Option<FederationOptions>,
     /// How this realm's components are hosted.
     pub host: HostOptions,
     /// How calls within this realm are made.
@@ -50,6 +54,7 @@ impl Default for RealmOptions {
             watch_buffer: SubscribeOptions::default().buffer,
             answers: AnswerLimits::default(),
             gateway: GatewayOptions::default(),
+            events: Some(FederationOptions::default()),
             host: HostOptions::default(),
             local: LocalOptions::default(),
             random: Arc::new(OsRandom::new()),

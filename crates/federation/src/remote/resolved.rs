@@ -102,6 +102,10 @@ impl ResolvedClient {
         &self.0.backbone
     }
 
+    pub(super) fn signer(&self) -> Option<&Arc<dyn Sign>> {
+        self.0.signer.as_ref()
+    }
+
     /// What became of the messages.
     #[must_use]
     pub fn counts(&self) -> SendCounts {

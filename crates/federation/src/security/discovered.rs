@@ -15,7 +15,9 @@ use crate::discovery::Discovery;
 /// - They are kept as long as the document says, 24 hours at most: until then a key that its realm has
 ///   withdrawn still proves.
 /// - A token with an unknown key makes the realm be asked again, at most once in 30 s.
-/// - At most 1,024 realms' keys are kept, 16 realms are asked at once, and a failure is remembered for 30 s.
+/// - At most 1,024 realms' keys are kept, 16 realms are asked at once, and a failure is remembered for 30 s. For
+///   keys wait at most 256 messages at once, 32 of them of one realm: fewer than a gateway has
+///   [places](crate::edge::EdgeLimits::max_waiting), so a slow stranger takes them from nobody.
 #[derive(Debug)]
 pub struct DiscoveredKeys {
     discovery: Arc<Discovery>,
@@ -32,7 +34,7 @@ impl DiscoveredKeys {
         let limits = Limits {
             realms: NonZeroUsize::MIN.saturating_add(1023),
             flights: 16,
-            waiting: 1024,
+            waiting: (256, 32),
             kept: (Duration::from_secs(60), Duration::from_secs(24 * 3600)),
             failed: Duration::from_secs(30),
             again: Duration::from_secs(30),

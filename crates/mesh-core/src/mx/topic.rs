@@ -157,6 +157,13 @@ impl Topic {
         Filter::from_checked(format!("{INTERNAL}{realm}/{REPLY}*"))
     }
 
+    /// All topics inside `realm` that what is watched in other realms comes to,
+    /// `mx/1/<realm>/watch.<random>.emits.*`.
+    #[must_use]
+    pub fn internal_watches(realm: &RealmName) -> Filter {
+        Filter::from_checked(format!("{INTERNAL}{realm}/watch.*.emits.*"))
+    }
+
     /// The topic `mx/route/1/<realm>/<shard>`.
     #[must_use]
     pub fn route_inbox(realm: &RealmName, shard: Shard) -> Subject {

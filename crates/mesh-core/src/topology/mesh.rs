@@ -4,7 +4,7 @@ use super::{
     ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom, Retention, StreamName, StreamSpec,
 };
 use crate::name::{ConsumerName, ModuleName, NodeName};
-use crate::subject::{Filter, SubjectError, normalise};
+use crate::subject::{Filter, SubjectError};
 
 const MIB: u64 = 1024 * 1024;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -65,10 +65,7 @@ impl Topology {
             return Ok(self);
         }
         let name = ConsumerName::of_module(node, module);
-        let consumed: Result<Vec<Filter>, _> =
-            consumes.iter().map(|filter| Filter::new(format!("mesh.events.{filter}"))).collect();
-        let mut filters = normalise(consumed?);
-        filters.push(Filter::from_checked(format!("mesh.replay.{name}.>")));
+        let filters = Self::arriving(&name, consumes)?;
         Ok(self.with_consumer(ConsumerSpec {
             reference: ConsumerRef::new(StreamName::Events, name),
             filters,

@@ -24,6 +24,7 @@ mod amqp_live;
 mod amqp_queue;
 mod bucket;
 mod consumer;
+mod families;
 mod inbox_address;
 mod mesh;
 mod mesh_subject;

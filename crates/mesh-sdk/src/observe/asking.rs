@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mesh_core::manifest::ToolRef;
 use mesh_core::subject::Subject;
-use mesh_core::topology::MeshSubject;
+use mesh_core::topology::{MeshSubject, Topology};
 use tracing::field::Empty;
 
 use super::Observer;
@@ -29,7 +29,7 @@ impl Requests {
         });
         Self {
             known: known.collect(),
-            other: sent("mesh.tools.*.*".to_owned()),
+            other: sent(Topology::TOOLS.to_owned()),
             observer: Arc::clone(observer),
         }
     }

@@ -7,6 +7,7 @@ use futures_util::FutureExt as _;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::Verdict;
 use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::Topology;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 
@@ -40,7 +41,8 @@ impl Consumption {
     ) -> Self {
         let of_consumer = attributes(&observer, &consumer);
         let arriving = |pattern: &str| {
-            let destination = of_consumer.clone().destination(format!("mesh.events.{pattern}"));
+            let destination =
+                of_consumer.clone().destination(Topology::events(pattern).to_string());
             Arc::new(Arriving::new(&destination))
         };
         Self {
@@ -63,7 +65,7 @@ impl Consumption {
 
     /// What is observed of the handler of `pattern`.
     pub(crate) fn handling(&self, pattern: &Filter) -> Handling {
-        let destination = format!("mesh.events.{pattern}");
+        let destination = Topology::events(pattern).to_string();
         let attributes = attributes(&self.observer, &self.consumer).destination(destination);
         Handling {
             duplicates: attributes.metric(DUPLICATES),
@@ -112,7 +114,8 @@ impl Consumption {
 
     fn span(&self, pattern: &Filter, received: &ReceivedEvent) -> Span {
         let event = &received.event;
-        let subject = format_args!("mesh.events.{}.{}", received.module, received.name);
+        let named = format_args!("{}.{}", received.module, received.name);
+        let subject = Topology::events(named);
         tracing::info_span!(
             target: "mesh_sdk",
             parent: None,
@@ -123,8 +126,8 @@ impl Consumption {
             messaging.system = self.observer.system,
             messaging.operation.name = "process",
             messaging.operation.type = "process",
-            messaging.destination.name = subject,
-            messaging.destination.template = format_args!("mesh.events.{pattern}"),
+            messaging.destination.name = %subject,
+            messaging.destination.template = %Topology::events(pattern),
             messaging.consumer.group.name = %self.consumer,
             messaging.message.id = %event.id(),
             messaging.message.body.size = event.data().as_bytes().len(),

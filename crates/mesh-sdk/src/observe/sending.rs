@@ -7,7 +7,7 @@ use std::time::Duration;
 use mesh_core::event::{EventId, TraceContext};
 use mesh_core::name::{EventName, ModuleName};
 use mesh_core::subject::Subject;
-use mesh_core::topology::MeshSubject;
+use mesh_core::topology::{MeshSubject, Topology};
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -104,7 +104,7 @@ impl Publishing {
         });
         Self {
             known: known.collect(),
-            other: sent(format!("mesh.events.{other}.>")),
+            other: sent(Topology::events(format_args!("{other}.>")).to_string()),
             observer: Arc::clone(observer),
         }
     }

@@ -1,6 +1,7 @@
 //! The verbs that bring nothing from one module to another.
 
 use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::Topology;
 use tracing::Span;
 use tracing::field::Empty;
 
@@ -16,7 +17,7 @@ impl Observer {
             otel.status_code = Empty,
             messaging.system = self.system,
             messaging.operation.name = "subscribe",
-            messaging.destination.template = format_args!("mesh.events.{pattern}"),
+            messaging.destination.template = %Topology::events(pattern),
             error.type = Empty,
         )
     }

@@ -9,7 +9,7 @@ use crate::writer::Outlives;
 
 impl Store {
     /// Lets the file have so many pages.
-    async fn pages(&self, most: i64) -> i64 {
+    pub(super) async fn pages(&self, most: i64) -> i64 {
         let limit = move |tables: &mut crate::writer::Tables<'_>| {
             tables.file.pragma_update_and_check(None, "max_page_count", most, |row| row.get(0))
         };

@@ -2,6 +2,7 @@ mod bounds;
 mod failing;
 mod opening;
 mod remembering;
+mod state;
 mod torn;
 
 use std::path::{Path, PathBuf};

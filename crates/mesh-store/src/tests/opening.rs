@@ -96,9 +96,9 @@ async fn another_programs_database_is_refused() {
 async fn a_later_versions_file_is_refused() {
     let bed = Bed::new();
     bed.filled(1).await;
-    bed.change("PRAGMA user_version = 2");
+    bed.change("PRAGMA user_version = 3");
     let refused = bed.refused().await;
-    assert!(matches!(refused, OpenError::Newer { found: 2, known: 1, .. }), "{refused}");
+    assert!(matches!(refused, OpenError::Newer { found: 3, known: 2, .. }), "{refused}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod failure;
 mod legible;
+mod outlet;
 mod sift;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! Between TLS and the client library: hands on what came, made [legible](super::legible) frame by frame.
+//! Between TLS and the client library: hands on what came, made [legible](super::legible) frame by frame, and
+//! what goes out but for what the broker could not [take](super::outlet).
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,14 +18,17 @@ use lapin::AsyncTcpStream;
 use tokio::net::TcpStream;
 
 use super::legible;
+use super::outlet::{Outlet, Step};
 use crate::publish::Returned;
 
-const METHOD: u8 = 1;
+pub(super) const METHOD: u8 = 1;
 const HEADER: u8 = 2;
 const BODY: u8 = 3;
 const HEARTBEAT: u8 = 8;
 /// Kind, channel and size of a frame.
-const HEAD: usize = 7;
+pub(super) const HEAD: usize = 7;
+/// Class and method of `channel.close`.
+const CLOSE: [u8; 4] = [0, 20, 0, 40];
 /// The longest frame that is looked at: a broker takes 128 KiB.
 const MOST: usize = 16 * 1024 * 1024;
 
@@ -39,11 +43,18 @@ pub(super) struct Sift<S> {
     held: Vec<u8>,
     whole: bool,
     given: usize,
+    outlet: Outlet,
 }
 
 impl<S> Sift<S> {
-    pub(super) const fn new(stream: S, returned: Option<Arc<Returned>>) -> Self {
-        Self { stream, returned, pass: 0, held: Vec::new(), whole: false, given: 0 }
+    pub(super) fn new(stream: S, returned: Option<Arc<Returned>>) -> Self {
+        let (held, outlet) = (Vec::new(), Outlet::default());
+        Self { stream, returned, pass: 0, held, whole: false, given: 0, outlet }
+    }
+
+    #[cfg(test)]
+    pub(super) fn into_inner(self) -> S {
+        self.stream
     }
 
     /// Looks at what came; how much of it can be handed on. The rest is held.
@@ -60,7 +71,7 @@ impl<S> Sift<S> {
             match frame(rest) {
                 Frame::Passes(length) => self.pass = length,
                 Frame::Looked(length) if length <= rest.len() => {
-                    read(&mut rest[..length], self.returned.as_deref());
+                    read(&mut rest[..length], self.returned.as_deref(), &mut self.outlet);
                     at += length;
                 }
                 Frame::Looked(_) | Frame::Unknown => {
@@ -99,11 +110,14 @@ fn frame(bytes: &[u8]) -> Frame {
     }
 }
 
-/// Makes a whole frame legible, and notes what it says of what came back.
-fn read(frame: &mut [u8], returned: Option<&Returned>) {
+/// Makes a whole frame legible, and notes what it says of what came back, and of a channel that is closed.
+fn read(frame: &mut [u8], returned: Option<&Returned>, outlet: &mut Outlet) {
     let (kind, end) = (frame[0], frame.len() - 1);
     let payload = &mut frame[HEAD..end];
     if kind == METHOD {
+        if payload.starts_with(&CLOSE) {
+            outlet.alert();
+        }
         return legible::method(payload);
     }
     legible::header(payload);
@@ -157,7 +171,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Sift<S> {
                 }
             };
             if this.held.len() >= wanted {
-                read(&mut this.held, this.returned.as_deref());
+                read(&mut this.held, this.returned.as_deref(), &mut this.outlet);
                 this.whole = true;
                 continue;
             }
@@ -175,19 +189,29 @@ impl<S: AsyncRead + Unpin> AsyncRead for Sift<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Sift<S> {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, buffer)
+        self.poll_write_vectored(context, &[io::IoSlice::new(buffer)])
     }
 
     fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+        let this = self.get_mut();
+        let most = match this.outlet.look(buffers) {
+            Step::Drop(count) => return Poll::Ready(Ok(count)),
+            Step::Write(most) => most,
+        };
+        // As TLS does it: one buffer after the other.
+        let first = buffers.iter().find(|buffer| !buffer.is_empty()).map_or(&[][..], |first| first);
+        let stream = Pin::new(&mut this.stream);
+        let wrote = ready!(stream.poll_write(context, &first[..most.min(first.len())]))?;
+        this.outlet.wrote(wrote);
+        Poll::Ready(Ok(wrote))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -23,7 +23,7 @@ use lapin::options::ConfirmSelectOptions;
 use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_session::Session as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 use crate::convert;
@@ -34,7 +34,7 @@ use crate::link::Link;
 use crate::session::Session;
 
 use flight::{Flight, Line, Unconfirmed};
-use lanes::Lanes;
+use lanes::{Lanes, Room};
 pub(crate) use returned::Returned;
 use routes::Passing;
 pub(crate) use routes::{Route, Routes};
@@ -112,8 +112,6 @@ async fn accepted(
 /// What a session publishes with.
 #[derive(Debug)]
 pub(crate) struct Publisher {
-    /// How many more messages may wait for their confirmation.
-    window: Arc<Semaphore>,
     passing: Passing,
     /// Where all but questions go together.
     together: Kept<Line>,
@@ -123,11 +121,9 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    /// For the session with this number. At most `window` messages wait for their confirmation at a time.
-    /// What comes back is noted in `returned`.
-    pub(crate) fn new(session: u64, window: usize, returned: Arc<Returned>) -> Self {
+    /// For the session with this number. What comes back is noted in `returned`.
+    pub(crate) fn new(session: u64, returned: Arc<Returned>) -> Self {
         Self {
-            window: Arc::new(Semaphore::new(window)),
             passing: Passing::new(session),
             together: Kept::default(),
             questions: Kept::default(),
@@ -178,7 +174,16 @@ impl Session {
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let passing = &self.publisher.passing;
-        if passing.passes(route) {
+        let mut known = passing.passes(route);
+        let mut room = None;
+        if known.is_none() {
+            // Boxed, since it is seldom needed.
+            room = Some(Box::pin(self.room(operation)).await?);
+            // Of many that are the first one is enough.
+            known = passing.passes(route);
+        }
+        if let Some(known) = known {
+            drop(room.take());
             let line = line.or_made(operation, due, || self.open_line(operation, due)).await?;
             let place = self.place(operation).await?;
             match Flight::new(&line, route, make(), move |_| drop(place)).await {
@@ -187,7 +192,7 @@ impl Session {
                 Err(_) if !self.stands() => return Err(lost(operation, self.why())),
                 // The message that the broker refused may be any of those that waited there.
                 Err(unconfirmed) => {
-                    passing.forget_all();
+                    passing.forget(known);
                     if let (Unconfirmed::Sent(error), Operation::Request) = (unconfirmed, operation)
                     {
                         return Err(in_doubt(&error));
@@ -195,8 +200,15 @@ impl Session {
                 }
             }
         }
-        // Boxed, since it is seldom needed.
-        Box::pin(self.alone(operation, route, make(), due)).await
+        Box::pin(self.alone(operation, route, make(), room, due)).await
+    }
+
+    /// Waits until a message may go alone.
+    async fn room(&self, operation: Operation) -> Result<Room, TransportError> {
+        tokio::select! {
+            room = self.publisher.lanes.room(operation) => room,
+            why = self.over() => Err(lost(operation, why)),
+        }
     }
 
     async fn alone(
@@ -204,13 +216,19 @@ impl Session {
         operation: Operation,
         route: &Route,
         outgoing: Outgoing,
+        room: Option<Room>,
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let Publisher { passing, lanes, .. } = &self.publisher;
         let sending = async {
+            let room = match room {
+                Some(room) => room,
+                None => lanes.room(operation).await?,
+            };
             let place = self.place(operation).await?;
             let open = self.open_line(operation, due);
-            lanes.publish(operation, route, outgoing, place, open).await
+            let said = lanes.publish(route, outgoing, (room, place), open).await?;
+            said.map_err(|unconfirmed| self.fate.failed(unconfirmed.error(), operation))
         };
         let confirmed = tokio::select! {
             sent = sending => sent?,
@@ -228,18 +246,13 @@ impl Session {
     ) -> Result<Arc<Line>, TransportError> {
         let channel = self.publishing.channel(operation, due).await?;
         let selecting = channel.confirm_select(ConfirmSelectOptions::default());
-        selecting.await.map_err(|error| failed(&error, operation))?;
+        self.answered(operation, due, selecting).await?;
         Ok(Line::new(channel, &self.publisher.returned))
     }
 
     /// Waits for a place among those whose confirmation is waited for.
     async fn place(&self, operation: Operation) -> Result<OwnedSemaphorePermit, TransportError> {
-        let window = Arc::clone(&self.publisher.window);
-        // Whoever waits for a place has it before this one can.
-        if let Ok(place) = Arc::clone(&window).try_acquire_owned() {
-            return Ok(place);
-        }
-        window.acquire_owned().await.map_err(|_| lost(operation, self.why()))
+        self.fate.place().await.ok_or_else(|| lost(operation, self.why()))
     }
 
     /// Its time is over; with the broker's reason, if it takes no messages.

@@ -125,8 +125,11 @@ impl Passing {
         Self(AtomicU64::new(session << 32 | 1))
     }
 
-    pub(super) fn passes(&self, route: &Route) -> bool {
-        route.passed.load(Ordering::Relaxed) == self.0.load(Ordering::Relaxed)
+    /// Whether the broker is known to let messages through on that route; and since when, for
+    /// [`forget`](Self::forget).
+    pub(super) fn passes(&self, route: &Route) -> Option<Known> {
+        let now = self.0.load(Ordering::Relaxed);
+        (route.passed.load(Ordering::Relaxed) == now).then_some(Known(now))
     }
 
     /// The broker has let a message through.
@@ -134,11 +137,16 @@ impl Passing {
         route.passed.store(self.0.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Nothing is known any more, of any route.
-    pub(super) fn forget_all(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    /// Nothing of what was known then is known any more, of any route. What was learned since stays: of many
+    /// messages whose channel was closed the last may hear of it when the first is through already.
+    pub(super) fn forget(&self, Known(then): Known) {
+        let _ = self.0.compare_exchange(then, then + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
+
+/// What was known when it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known(u64);
 
 #[cfg(test)]
 mod tests {
@@ -165,12 +173,14 @@ mod tests {
         let routes = routes_of(&["acme.one", "acme.two"]);
         let passing = Passing::new(1);
         passing.learn(&routes[0]);
-        assert!(passing.passes(&routes[0]) && !passing.passes(&routes[1]));
-        assert!(!Passing::new(2).passes(&routes[0]));
-        passing.forget_all();
-        assert!(!passing.passes(&routes[0]));
+        let known = passing.passes(&routes[0]).unwrap();
+        assert!(passing.passes(&routes[1]).is_none());
+        assert!(Passing::new(2).passes(&routes[0]).is_none());
+        passing.forget(known);
+        assert!(passing.passes(&routes[0]).is_none());
         passing.learn(&routes[0]);
-        assert!(passing.passes(&routes[0]));
+        passing.forget(known);
+        assert!(passing.passes(&routes[0]).is_some());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt};
 use lapin::message::Delivery;
 use lapin::options::{BasicConsumeOptions, QueueBindOptions, QueueDeclareOptions};
@@ -304,5 +305,34 @@ async fn who_waits_hears_that_the_queue_of_its_answers_is_gone_and_the_next_one_
     assert!(error.to_string().contains("reply.n1.crm is not provisioned"), "{error}");
     provisioned().await;
     let (asked, ()) = tokio::join!(ask(&crm, TOOL, LONG), answer(&mut calls));
+    assert_eq!(asked.unwrap().payload(), "!");
+}
+
+#[tokio::test]
+async fn who_asked_in_vain_thousands_of_times_finds_the_tool_when_it_comes() {
+    let bed = bed().await;
+    let (mail, crm) = (bed.connect("n1.mail").await, crm(&bed).await);
+    // Each time the broker closes two channels at least. A connection has numbers for 2047.
+    for _ in 0..22 {
+        let all = (0..100).map(|number| {
+            let crm = &crm;
+            async move { ask(crm, &format!("mesh.tools.mail.t{number}"), LONG).await }
+        });
+        for said in join_all(all).await {
+            let error = said.unwrap_err();
+            let known = matches!(error.kind(), ErrorKind::NoResponders | ErrorKind::Disconnected);
+            assert!(known, "{error}");
+        }
+    }
+    let mut calls = serving(&mail, TOOL).await;
+    let asking = async {
+        loop {
+            match ask(&crm, TOOL, LONG).await {
+                Err(error) if error.kind() == ErrorKind::Disconnected => {}
+                said => break said,
+            }
+        }
+    };
+    let (asked, ()) = tokio::join!(asking, answer(&mut calls));
     assert_eq!(asked.unwrap().payload(), "!");
 }

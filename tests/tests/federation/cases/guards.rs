@@ -7,7 +7,7 @@ use std::time::Duration;
 use mesh_core::guard::{PrefixDeny, Quota};
 use mesh_core::mx::{LegacyRequest, Profile};
 use mesh_federation::Call;
-use mesh_federation::edge::{EdgeRules, GatewayOptions};
+use mesh_federation::edge::EdgeRules;
 use mesh_testkit::clock::ManualClock;
 
 use crate::ground::{BOTH, Field, Ground, RealmPlan};
@@ -95,7 +95,7 @@ pub(super) async fn over_the_limit_is_answered_and_may_come_again(ground: Ground
     let field = raise(ground, &clock).await;
     let mut rules = EdgeRules::default();
     rules.rate.per_realm = Quota::new(2, 1).unwrap();
-    let mut home = Home::with(field.realm(0), rules, GatewayOptions::default()).await;
+    let mut home = Home::ruled(field.realm(0), rules).await;
     let ran = counting(&mut home).await;
     let mut peer = Peer::listen(field.realm(1)).await;
     let acme = &field.realm(0).name;
@@ -120,7 +120,7 @@ pub(super) async fn over_the_limit_is_answered_and_may_come_again(ground: Ground
 pub(super) async fn what_the_policy_denies_is_answered_and_may_come_again(ground: Ground) {
     let field = raise(ground, &ManualClock::new()).await;
     let rules = EdgeRules::default().policy(PrefixDeny::new(["admin"]));
-    let mut home = Home::with(field.realm(0), rules, GatewayOptions::default()).await;
+    let mut home = Home::ruled(field.realm(0), rules).await;
     home.echoes("admin.accepts.stop").await;
     let mut peer = Peer::listen(field.realm(1)).await;
     let acme = &field.realm(0).name;
@@ -200,7 +200,7 @@ pub(super) async fn a_guard_in_shadow_counts_and_lets_through(ground: Ground) {
     use mesh_core::guard::Stage;
     let field = raise(ground, &ManualClock::new()).await;
     let rules = EdgeRules::default().policy(PrefixDeny::new(["desk"])).shadow(Stage::Policy);
-    let mut home = Home::with(field.realm(0), rules, GatewayOptions::default()).await;
+    let mut home = Home::ruled(field.realm(0), rules).await;
     let ran = counting(&mut home).await;
     let mut peer = Peer::listen(field.realm(1)).await;
     let command = peer.command(&field.realm(0).name, PATH, "m-1", "1");

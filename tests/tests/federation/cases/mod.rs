@@ -1,9 +1,15 @@
 //! The cases, one file for each part of the federation.
 
 mod backbone;
+mod finding;
 mod guards;
 mod inside;
+mod leases;
+mod old;
 mod requests;
+mod routers;
+mod sessions;
+mod strangler;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +18,7 @@ use std::time::Duration;
 use crate::ground::Ground;
 
 /// How long a case may take on a busy machine, with the start of its brokers.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) type Case = fn(Ground) -> Pin<Box<dyn Future<Output = ()>>>;
 
@@ -51,6 +57,33 @@ pub(crate) fn all() -> Vec<(&'static str, Case)> {
         guards::what_is_misaddressed_expired_or_no_envelope_is_dropped,
         guards::components_of_the_realm_alone_are_closed,
         guards::a_guard_in_shadow_counts_and_lets_through,
+    ]);
+    all.extend(cases![
+        finding::the_direct_way_is_preferred,
+        finding::the_backbone_is_used_when_the_direct_publish_fails,
+        finding::a_time_out_never_sends_again,
+        finding::a_realm_that_nobody_reads_is_unavailable,
+    ]);
+    all.extend(cases![
+        leases::a_subscription_is_served_refreshed_and_ended,
+        leases::a_lease_ends_by_the_clock_and_its_sink_is_told,
+        leases::only_its_owner_refreshes_or_ends_a_lease,
+        leases::what_is_no_event_of_the_realm_is_no_source,
+        leases::a_watched_event_goes_from_bus_to_bus,
+    ]);
+    all.extend(cases![
+        sessions::a_principal_is_found_where_it_registered_until_its_time_is_over,
+        sessions::a_tab_speaks_for_its_own_realm_and_principal_alone,
+        sessions::a_push_reaches_every_tab_in_its_own_profile,
+    ]);
+    all.extend(cases![
+        routers::a_message_finds_its_realm_through_the_tree,
+        routers::a_message_without_a_hop_left_is_dropped,
+        routers::a_realm_that_nobody_knows_is_dropped,
+    ]);
+    all.extend(cases![
+        strangler::a_realm_is_switched_from_wire_to_wire_under_load,
+        strangler::a_server_that_is_killed_meanwhile_loses_and_doubles_nothing_else,
     ]);
     all
 }

@@ -1,10 +1,11 @@
 //! What a realm is to be, and the rights that follow.
 
 use mesh_core::identity::Principal;
-use mesh_core::mx::{MailboxKind, MxPath};
+use mesh_core::mx::{MailboxKind, MxPath, Shard, Topic};
 use mesh_core::name::RealmName;
-use mesh_core::permissions::{Permissions, RealmGrants};
+use mesh_core::permissions::{Permissions, RealmGrants, Rules};
 use mesh_core::port::QueueGroup;
+use mesh_core::subject::Filter;
 
 use super::{BOTH, Placed};
 
@@ -99,24 +100,35 @@ impl Placed {
         if plan.beside.is_empty() {
             return may;
         }
-        may.and(Permissions::of_router(&name, &plan.name, &plan.beside))
+        // What a realm itself sends through the tree begins at its own router.
+        let own = Permissions {
+            publish: Rules::allow([Filter::from(Topic::route_inbox(&plan.name, Shard::default()))]),
+            ..Permissions::default()
+        };
+        may.and(Permissions::of_router(&name, &plan.name, &plan.beside)).and(own)
     }
 
     /// What its gateway and its component may do inside.
     pub(super) fn inside(&self) -> [(Principal, Permissions); 2] {
         let plan = &self.plan;
         let facades = FACADES.map(|path| path.parse::<MxPath<'static>>().unwrap());
+        // Answers that came to another gateway of the realm.
+        let handed = ["_edge.emits.answer".parse::<MxPath<'static>>().unwrap()];
         let gateway = RealmGrants {
             accepts: facades.to_vec(),
             calls: plan.accepts.iter().chain(&facades).cloned().collect(),
-            emits: plan.hears.clone(),
-            hears: plan.emits.clone(),
+            emits: plan.hears.iter().chain(&handed).cloned().collect(),
+            hears: plan.emits.iter().chain(&handed).cloned().collect(),
+            serves_watches: true,
+            ..RealmGrants::default()
         };
         let app = RealmGrants {
             accepts: plan.accepts.clone(),
             calls: plan.accepts.iter().chain(&facades).cloned().collect(),
             emits: plan.emits.clone(),
             hears: plan.hears.clone(),
+            watches: true,
+            ..RealmGrants::default()
         };
         [(self.gateway(), gateway), (self.app(), app)].map(|(who, grants)| {
             let may = Permissions::of_realm(&who, &plan.name, &grants).unwrap();

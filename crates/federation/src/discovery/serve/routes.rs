@@ -45,7 +45,6 @@ impl Default for RoutesOptions {
 /// | 413 | it is too large |
 /// | 415 | `Content-Type` is not `application/json`: no web page of another origin can send that unasked |
 /// | 503 | there is no room |
-#[must_use]
 pub fn routes(
     document: Published,
     inlet: Option<Arc<dyn Inlet>>,

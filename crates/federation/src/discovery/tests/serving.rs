@@ -75,8 +75,7 @@ async fn the_document_is_shown_and_replaced() {
 async fn what_is_posted_is_taken_or_refused_by_status() {
     let world = World::new();
     let (inlet, mut arrived) = inbox(2);
-    let mut options = RoutesOptions::default();
-    options.max_bytes = 10;
+    let options = RoutesOptions { max_bytes: 10, ..RoutesOptions::default() };
     let router = routes(Published::new(&acme()), Some(Arc::new(inlet)), &options);
     let server = world.serve(router).await;
     let status = async |request: String| ask(&world, &server, &request).await.0;
@@ -101,9 +100,11 @@ async fn what_is_posted_is_taken_or_refused_by_status() {
 async fn a_body_that_does_not_come_is_given_up_and_makes_room() {
     let world = World::new();
     let (inlet, mut arrived) = inbox(2);
-    let mut options = RoutesOptions::default();
-    options.body_timeout = Duration::from_millis(200);
-    options.at_once = 1;
+    let options = RoutesOptions {
+        body_timeout: Duration::from_millis(200),
+        at_once: 1,
+        ..RoutesOptions::default()
+    };
     let router = routes(Published::new(&acme()), Some(Arc::new(inlet)), &options);
     let server = world.serve(router).await;
     let mut slow = connect(&world, &server).await.unwrap();

@@ -9,6 +9,7 @@ use std::task::Poll;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
+use tokio::task::coop::unconstrained;
 
 use super::super::tally::count;
 use super::shared::{Phase, Shared};
@@ -39,8 +40,9 @@ pub(super) async fn drive<S: Stream + Unpin>(
             },
         }
     }
-    // What has arrived already would be lost with the subscription.
-    while let Some(Some(item)) = source.next().now_or_never() {
+    // What has arrived already would be lost with the subscription. Not counted as the task's work: one
+    // that has done much would find nothing.
+    while let Some(Some(item)) = unconstrained(source.next()).now_or_never() {
         if under_way.len() >= at_once {
             under_way.next().await;
         }

@@ -246,16 +246,18 @@ async fn closing_refuses_what_is_not_replied_to_in_time() {
 #[tokio::test]
 async fn what_has_arrived_when_it_is_closed_is_not_lost() {
     let world = World::new();
-    let gateway = world.started().await;
+    let mut config = config();
+    config.rules.rate.per_realm = mesh_core::guard::Quota::new(1_000, 1_000).unwrap();
+    let gateway = world.gateway(config, options()).await;
     world.component(COUNT, "[2]").await;
     let mut peer = world.peer("shop", MX).await;
-    // The gateway's tasks have not run since.
-    for n in 0..20 {
+    // More than a task of tokio's does at a time.
+    for n in 0..500 {
         peer.send(MX, &cmd(&n.to_string())).await;
     }
     let report = gateway.close(SECOND).await;
     assert_eq!(report.abandoned, 0);
-    for _ in 0..20 {
+    for _ in 0..500 {
         assert_eq!(peer.hear().await, "mxenv1 [2]");
     }
 }

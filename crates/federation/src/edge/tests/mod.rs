@@ -8,6 +8,7 @@ mod faulty;
 mod gateway;
 mod guards;
 mod limits;
+mod observe;
 mod props;
 mod replies;
 mod support;

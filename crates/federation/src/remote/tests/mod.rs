@@ -1,6 +1,7 @@
 mod call;
 mod left;
 mod resolved;
+mod together;
 mod watch;
 mod wire;
 

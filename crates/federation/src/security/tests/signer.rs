@@ -90,3 +90,24 @@ fn a_signer_s_tokens_are_short_lived() {
         assert_eq!(span, lasts);
     }
 }
+
+/// The whole token of a fixed key and message, as a few lines of Python made it from the protocol's text:
+/// EdDSA gives the same one each time.
+#[test]
+fn the_wire_of_a_token_does_not_change() {
+    // The private key of RFC 8037, A.1.
+    let pem = "-----BEGIN PRIVATE KEY-----\n\
+               MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
+               -----END PRIVATE KEY-----\n";
+    let signer = Signer::eddsa_pem(realm("shop"), "k-1", pem).unwrap();
+    let token = signer.token(&command(), NOW).unwrap();
+    assert_eq!(
+        token.as_string().unwrap(),
+        concat!(
+            "eyJ0eXAiOiJteCtqd3QiLCJhbGciOiJFZERTQSIsImtpZCI6ImstMSJ9.",
+            "eyJpc3MiOiJzaG9wIiwiYXVkIjoiYWNtZS5jb20iLCJqdGkiOiJtLTEiLCJpYXQiOjE3NjcyMjU2MDAsImV4cCI6MTc2NzIyNTY2MCwibXgiOnsidHlwZSI6IkNtZCIsInRvIjoibWFpbC5hY2NlcH",
+            "RzLnNlbmQiLCJmcm9tIjoidGlsbC5hY2NlcHRzLm9wZW4iLCJyZXBseVRvIjoic2hvcC90aWxsLmFjY2VwdHMuZG9uZSIsImNvcnJlbGF0aW9uSWQiOiJjLTEiLCJwcmluY2lwYWwiOiI0ak81SmVvdFMzYUQwY1RZUVNkR2huNHdLeGd4SmtQRWJiTy04ZFRMNkVzIiwiYm9keSI6ImExczJPdHNyNHhCZ1pwQmVWRXBlN09Bc2l4NFo4OVQ4WlljYmJkX2VOdm8ifX0.",
+            "mgnkqyjakS-gmUTIG6WDQmyyKBNanxoTwa4yE6zrrI48HJeRSUA29niA55v4IU3WFv1RNcuECTq5JChPmYr3Cw",
+        )
+    );
+}

@@ -1,6 +1,7 @@
 //! Dialling brokers of all kinds: a real one, and peers that do what no real one does.
 
 mod hostile;
+mod outgoing;
 mod peer;
 mod real;
 mod sifting;
