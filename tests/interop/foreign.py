@@ -126,6 +126,8 @@ class Realm:
     async def told(self):
         """What the server refused of what was asked before."""
         await self.nats.flush(10)
+        # An error that came before the first pong is told by a task, which has run by the second.
+        await self.nats.flush(10)
         errors, self.errors = self.errors, []
         return {"refused": errors}
 

@@ -121,14 +121,15 @@ impl Inner {
         let event = body.map(|body| self.outboxes.happened(source, body, trace_id));
         let state = self.state.lock();
         let sinks = state.table.sinks(source, now);
-        let lost = match event {
-            _ if !self.may_forward(now) => &self.counts.withheld,
+        let (lost, events) = match event {
+            // Another may forward it by now.
+            _ if !self.may_forward(now) => (&self.counts.withheld, 0),
             Some(Some(event)) => return self.outboxes.send(&event, sinks),
-            Some(None) => &self.counts.queue_full,
-            None => &self.counts.unusable,
+            Some(None) => (&self.counts.queue_full, 1),
+            None => (&self.counts.unusable, 1),
         };
         add(lost, 1);
-        self.outboxes.missed(source, 1, sinks);
+        self.outboxes.missed(source, events, sinks);
     }
 
     /// Events were missed, or may have been.

@@ -128,11 +128,9 @@ impl LocalRequestReplyClient {
     /// How many requests wait, and what became of replies.
     #[must_use]
     pub fn counts(&self) -> ReplyCounts {
-        let waiting = self.0.options.pending.min(Semaphore::MAX_PERMITS);
-        ReplyCounts {
-            pending: waiting.saturating_sub(self.0.places.available_permits()),
-            ..self.0.replies.counts()
-        }
+        let places = self.0.options.pending.min(Semaphore::MAX_PERMITS);
+        let in_hand = places.saturating_sub(self.0.places.available_permits());
+        self.0.replies.counts(in_hand)
     }
 
     /// Asks the component for `path`, within the time of the options.

@@ -135,8 +135,14 @@ impl Registration {
             let _ = stop.send(self.clock.monotonic().saturating_add(timeout));
         }
         self.task.ended().await;
-        let given_up = self.counts().given_up.saturating_sub(before.given_up);
-        HostReport { finished: before.running.saturating_sub(given_up), given_up }
+        let after = self.counts();
+        let ended = |counts: HostCounts| {
+            counts.answered + counts.refused + counts.panicked + counts.overdue
+        };
+        HostReport {
+            finished: ended(after) - ended(before),
+            given_up: after.given_up - before.given_up,
+        }
     }
 }
 

@@ -71,10 +71,14 @@ impl Replies {
         Self::Apart
     }
 
-    pub(super) fn counts(&self) -> ReplyCounts {
+    /// `in_hand`: how many requests there are; each of those has a subscription of its own, or a place.
+    pub(super) fn counts(&self, in_hand: usize) -> ReplyCounts {
         match self {
-            Self::Shared { table, .. } => table.0.lock().counts,
-            Self::Apart => ReplyCounts::default(),
+            Self::Shared { table, .. } => {
+                let state = table.0.lock();
+                ReplyCounts { pending: state.waiting.len(), ..state.counts }
+            }
+            Self::Apart => ReplyCounts { pending: in_hand, ..ReplyCounts::default() },
         }
     }
 

@@ -87,7 +87,7 @@ impl RealmClient {
     ///
     /// # Errors
     /// The local bus can't be listened to.
-    pub async fn beside(
+    pub async fn new(
         realm: RealmName,
         outside: ResolvedClient,
         local: Connection,

@@ -7,6 +7,7 @@ use mesh_core::port::ErrorKind;
 use mesh_core::subject::Subject;
 use mesh_federation::edge::{Outgoing, Reaction, Replied};
 use mesh_federation::{Settled, Waiting};
+use rand::Rng as _;
 
 use crate::letters::{self, Claim};
 use crate::truth::Ending;
@@ -123,15 +124,16 @@ impl World {
         }
     }
 
-    /// Has the gateway woken when it has something to do.
+    /// Has the gateway woken when it has something to do, or a little later.
     pub(crate) fn wake(&mut self, node: usize) {
-        let here = &mut self.nodes[node];
-        let Some(due) = here.due(self.now) else {
+        let Some(due) = self.nodes[node].due(self.now) else {
             return;
         };
-        if here.alarm.is_none_or(|alarm| due < alarm) {
-            here.alarm = Some(due);
-            self.at(due, Happening::Wake(node));
+        let late = self.random.random_range(0..=self.plan.sloth);
+        let here = &mut self.nodes[node];
+        if here.alarm.is_none_or(|alarm| due + late < alarm) {
+            here.alarm = Some(due + late);
+            self.at(due + late, Happening::Wake(node));
         }
     }
 

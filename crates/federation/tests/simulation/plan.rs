@@ -9,6 +9,9 @@ pub(crate) const REALMS: usize = 50;
 /// Milliseconds in which things are done; after that everything heals and comes to rest.
 pub(crate) const BUSY: u64 = 40_000;
 
+/// How late timers are in slow worlds, in milliseconds.
+pub(crate) const SLOTH: u64 = 400;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// Of a thousand messages, so many are lost.
@@ -17,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) repeated: u32,
     /// The longest way of a message, in milliseconds.
     pub(crate) latency: u64,
+    /// How late a timer may be, in milliseconds.
+    pub(crate) sloth: u64,
     pub(crate) acts: usize,
     pub(crate) crashes: usize,
     pub(crate) partitions: usize,
@@ -34,6 +39,7 @@ impl Plan {
             lost: pick(random),
             repeated: pick(random),
             latency: [2, 50, 400, 3_000].choose(random).copied().unwrap_or(2),
+            sloth: [0, SLOTH].choose(random).copied().unwrap_or(0),
             acts: random.random_range(80..160),
             crashes: random.random_range(0..12),
             partitions: random.random_range(0..4),

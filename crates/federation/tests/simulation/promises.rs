@@ -9,6 +9,7 @@ use mesh_federation::lease::{Lease, LeaseId};
 use crate::gateway::answered;
 use crate::letters::{Claim, Token};
 use crate::node::Node;
+use crate::plan::SLOTH;
 use crate::truth::{Ending, Given, Truth};
 
 /// What happens in a hundred seeds at the least. Without it, promises would hold for want of a try.
@@ -215,13 +216,15 @@ impl Truth {
         });
     }
 
-    /// A lease ends when its time is over, once, and at once unless its gateway was away.
+    /// A lease ends when its time is over, once, and soon unless its gateway was away.
     pub(crate) fn over(&mut self, here: &Node, lease: &Lease, now: u64) {
         let Some(given) = self.leases.remove(&(here.realm.clone(), lease.id())) else {
             return self.broken(format!("a lease at {} ended that was not given", here.realm));
         };
         let due = given.ends.max(here.since);
-        self.expect(now == due, || format!("a lease ended at {now} that was due at {due}"));
+        self.expect((due..=due + SLOTH).contains(&now), || {
+            format!("a lease ended at {now} that was due at {due}")
+        });
     }
 
     /// An event goes only to who has a lease of it now.

@@ -56,7 +56,11 @@ impl Permissions {
         let answering = (!accepts.is_empty()).then(|| answers.clone());
         let answered = (!calls.is_empty()).then_some(answers);
         Ok(Self {
-            publish: Rules::allow([inbox.echo_filter()]).also(calls).also(emits).also(answering),
+            publish: Rules::allow([inbox.echo_filter()])
+                .also(calls)
+                .also(emits)
+                .also(grants.serves_watches.then(|| watched.clone()))
+                .also(answering),
             subscribe: Rules::allow([inbox.filter()])
                 .also(accepts.into_iter().map(serve))
                 .also(hears)
@@ -75,9 +79,11 @@ impl Permissions {
         let route = |realm| Filter::from(Topic::route_inbox(realm, Shard::default()));
         let mailbox = Filter::from(MailboxKind::default().subject(realm));
         let publish = [inbox.echo_filter(), mailbox];
+        // Several bridges of a realm share the work.
+        let own = Rule { filter: route(realm), group: Some(QueueGroup::serve()) };
         Self {
             publish: Rules::allow(publish).also(neighbours.iter().map(route)),
-            subscribe: Rules::allow([inbox.filter(), route(realm)]),
+            subscribe: Rules::allow([Rule::from(inbox.filter()), own]),
         }
     }
 }
@@ -133,5 +139,10 @@ mod tests {
         let answers = Filter::new("mx/1/acme.com/_reply.*").unwrap();
         assert!(may.subscribe.permits_filter(&answers, None));
         assert!(!may.publish.permits(&subject("mx/1/acme.com/_reply.00")));
+        let watched = subject("mx/1/acme.com/watch.0a.emits.event");
+        assert!(!may.publish.permits(&watched));
+        let grants = RealmGrants { serves_watches: true, ..RealmGrants::default() };
+        let may = Permissions::of_realm(&gateway(), &"acme.com".parse().unwrap(), &grants).unwrap();
+        assert!(may.publish.permits(&watched));
     }
 }

@@ -267,5 +267,6 @@ fn a_router_listens_to_its_own_inbox_and_writes_to_its_neighbours_and_its_own_ma
     for other in ["mx/route/1/a.b/00", "mx/route/1/z/00", "mx/in/1/a/00", "public.ingress.a%2Eb"] {
         assert!(!rules.publish.permits(&subject(other)), "{other}");
     }
-    assert!(rules.subscribe.permits_filter(&filter("mx/route/1/a.b/00"), None));
+    let serve = QueueGroup::serve();
+    assert!(rules.subscribe.permits_filter(&filter("mx/route/1/a.b/00"), Some(&serve)));
 }

@@ -9,4 +9,5 @@ mod expect;
 mod honest;
 mod model;
 mod reference;
+mod state;
 mod strategies;

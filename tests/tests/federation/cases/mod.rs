@@ -4,7 +4,12 @@ mod backbone;
 mod finding;
 mod guards;
 mod inside;
+mod leases;
+mod old;
 mod requests;
+mod routers;
+mod sessions;
+mod strangler;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -58,6 +63,27 @@ pub(crate) fn all() -> Vec<(&'static str, Case)> {
         finding::the_backbone_is_used_when_the_direct_publish_fails,
         finding::a_time_out_never_sends_again,
         finding::a_realm_that_nobody_reads_is_unavailable,
+    ]);
+    all.extend(cases![
+        leases::a_subscription_is_served_refreshed_and_ended,
+        leases::a_lease_ends_by_the_clock_and_its_sink_is_told,
+        leases::only_its_owner_refreshes_or_ends_a_lease,
+        leases::what_is_no_event_of_the_realm_is_no_source,
+        leases::a_watched_event_goes_from_bus_to_bus,
+    ]);
+    all.extend(cases![
+        sessions::a_principal_is_found_where_it_registered_until_its_time_is_over,
+        sessions::a_tab_speaks_for_its_own_realm_and_principal_alone,
+        sessions::a_push_reaches_every_tab_in_its_own_profile,
+    ]);
+    all.extend(cases![
+        routers::a_message_finds_its_realm_through_the_tree,
+        routers::a_message_without_a_hop_left_is_dropped,
+        routers::a_realm_that_nobody_knows_is_dropped,
+    ]);
+    all.extend(cases![
+        strangler::a_realm_is_switched_from_wire_to_wire_under_load,
+        strangler::a_server_that_is_killed_meanwhile_loses_and_doubles_nothing_else,
     ]);
     all
 }

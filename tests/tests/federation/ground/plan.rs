@@ -1,10 +1,11 @@
 //! What a realm is to be, and the rights that follow.
 
 use mesh_core::identity::Principal;
-use mesh_core::mx::{MailboxKind, MxPath};
+use mesh_core::mx::{MailboxKind, MxPath, Shard, Topic};
 use mesh_core::name::RealmName;
-use mesh_core::permissions::{Permissions, RealmGrants};
+use mesh_core::permissions::{Permissions, RealmGrants, Rules};
 use mesh_core::port::QueueGroup;
+use mesh_core::subject::Filter;
 
 use super::{BOTH, Placed};
 
@@ -99,7 +100,12 @@ impl Placed {
         if plan.beside.is_empty() {
             return may;
         }
-        may.and(Permissions::of_router(&name, &plan.name, &plan.beside))
+        // What a realm itself sends through the tree begins at its own router.
+        let own = Permissions {
+            publish: Rules::allow([Filter::from(Topic::route_inbox(&plan.name, Shard::default()))]),
+            ..Permissions::default()
+        };
+        may.and(Permissions::of_router(&name, &plan.name, &plan.beside)).and(own)
     }
 
     /// What its gateway and its component may do inside.

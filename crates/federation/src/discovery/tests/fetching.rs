@@ -106,11 +106,19 @@ async fn too_much_is_not_read_to_its_end() {
     let (router, _) = says("x".repeat(65_537));
     assert_eq!(fetch_error(&world, router).await, too_large);
     // Without a length, and without an end.
-    let router = Router::new().fallback(|| async {
-        let chunk = || Ok::<_, std::io::Error>(vec![b'x'; 4096]);
-        Body::from_stream(futures_util::stream::repeat_with(chunk))
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&sent);
+    let router = Router::new().fallback(move || {
+        let counting = Arc::clone(&counting);
+        let chunk = move || {
+            counting.fetch_add(4096, Ordering::SeqCst);
+            Ok::<_, std::io::Error>(vec![b'x'; 4096])
+        };
+        async { Body::from_stream(futures_util::stream::repeat_with(chunk)) }
     });
     assert_eq!(fetch_error(&world, router).await, too_large);
+    // What the limit lets through, and what lay between the two.
+    assert!(sent.load(Ordering::SeqCst) < 32 << 20);
 }
 
 #[tokio::test]

@@ -10,13 +10,19 @@ use super::super::hearing::Opening;
 use super::super::inner::{Inner, not_found};
 use super::super::request::{refused, unavailable};
 use super::super::{EndReason, Lease, LeaseAsk, LeaseId};
+use super::record::Standing;
 use super::{Shared, record};
 
 /// How often a change is tried against others who change the same lease.
-const TRIES: usize = 16;
+const TRIES: usize = 32;
+
+/// How long its keeper is given each time to take away a lease that was ended through another gateway.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long after its end a lease is left to its keeper, in milliseconds.
 pub(in super::super) const GRACE: u64 = 2_000;
+
+const BUSY: &str = "others change the same lease, or its gateway does not hear of its end";
 
 type Refused = Fault<'static>;
 
@@ -24,6 +30,8 @@ type Refused = Fault<'static>;
 pub(super) enum Known {
     Nothing,
     Lease(Lease),
+    /// It is over; its keeper has not taken it away yet.
+    Released(Lease),
     Unreadable(Revision),
 }
 
@@ -31,14 +39,16 @@ impl Known {
     pub(super) fn lease(self) -> Option<Lease> {
         match self {
             Self::Lease(lease) => Some(lease),
-            Self::Nothing | Self::Unreadable(_) => None,
+            Self::Nothing | Self::Released(_) | Self::Unreadable(_) => None,
         }
     }
 
     fn expected(&self) -> Expected {
         match self {
             Self::Nothing => Expected::Absent,
-            Self::Lease(lease) => Expected::Revision(Revision(lease.revision)),
+            Self::Lease(lease) | Self::Released(lease) => {
+                Expected::Revision(Revision(lease.revision))
+            }
             Self::Unreadable(revision) => Expected::Revision(*revision),
         }
     }
@@ -81,6 +91,15 @@ impl Shared {
         for _ in 0..TRIES {
             let known = self.known(inner, id).await.map_err(unavailable)?;
             let expected = known.expected();
+            if let Known::Released(lease) = &known
+                && lease.keeper != self.keeper()
+                && self.is_there(&lease.keeper).await.map_err(unavailable)?
+            {
+                // It would go on to forward until it has heard of that.
+                plan(None)?;
+                inner.clock.sleep(PAUSE).await;
+                continue;
+            }
             let known = known.lease();
             let mut lease = plan(known.as_ref())?;
             let kept = match &known {
@@ -100,7 +119,7 @@ impl Shared {
                 return Ok(lease);
             }
         }
-        Err(unavailable("others change the same lease all the time"))
+        Err(unavailable(BUSY))
     }
 
     async fn open(&self, inner: &Arc<Inner>, lease: &Lease) -> Result<Option<Opening>, Refused> {
@@ -119,12 +138,43 @@ impl Shared {
         for _ in 0..TRIES {
             let known = self.known(inner, id).await.map_err(unavailable)?.lease();
             let own = known.filter(|lease| lease.sink_realm == *realm).ok_or_else(not_found)?;
-            if self.remove(inner, &own).await.map_err(unavailable)? {
-                self.forget(inner, id);
+            if self.dissolve(inner, own).await.map_err(unavailable)? {
                 return Ok(());
             }
         }
-        Err(unavailable("others change the same lease all the time"))
+        Err(unavailable(BUSY))
+    }
+
+    /// Ends a lease. Only its keeper takes it out of the store, or another when there is none: a new lease
+    /// would be kept by another while its keeper still forwards. `false`: somebody has changed it meanwhile.
+    async fn dissolve(&self, inner: &Arc<Inner>, lease: Lease) -> Result<bool, StoreError> {
+        let id = lease.id();
+        let another = lease.keeper != self.keeper() && self.is_there(&lease.keeper).await?;
+        let done = if another {
+            let expected = Expected::Revision(Revision(lease.revision));
+            let now = inner.now();
+            let value = record::write(&lease, true, now);
+            let lifetime = self.options.presence.saturating_mul(4);
+            let written = self.store.write(&key(id)?, value, lifetime, expected).await;
+            matches!(self.told(inner, written)?, Written::Done(_))
+        } else {
+            self.remove(inner, &lease).await?
+        };
+        if done {
+            self.forget(inner, id);
+        }
+        Ok(done)
+    }
+
+    /// Takes away a lease that was ended through another gateway, if this one keeps it.
+    pub(super) async fn bury(&self, inner: &Arc<Inner>, lease: &Lease) -> Result<(), StoreError> {
+        // Whatever the table has is older.
+        self.forget(inner, lease.id());
+        if lease.keeper == self.keeper() {
+            // Where somebody was faster, it is told.
+            self.remove(inner, lease).await?;
+        }
+        Ok(())
     }
 
     /// Ends a lease whoever keeps it.
@@ -138,9 +188,8 @@ impl Shared {
             let Ok(Known::Lease(lease)) = self.known(inner, id).await else {
                 return false;
             };
-            match self.remove(inner, &lease).await {
+            match self.dissolve(inner, lease.clone()).await {
                 Ok(true) => {
-                    inner.state.lock().table.remove(id);
                     inner.ended(&lease, reason);
                     return true;
                 }
@@ -164,9 +213,14 @@ impl Shared {
 
     /// `true`: it was ended here. `false`: it is another's, or not over after all.
     async fn try_expire(&self, inner: &Arc<Inner>, lease: &Lease) -> Result<bool, StoreError> {
-        let Known::Lease(known) = self.known(inner, lease.id()).await? else {
+        let known = match self.known(inner, lease.id()).await? {
+            Known::Lease(known) => known,
+            Known::Released(known) => {
+                self.bury(inner, &known).await?;
+                return Ok(false);
+            }
             // Its keeper was faster.
-            return Ok(false);
+            Known::Nothing | Known::Unreadable(_) => return Ok(false),
         };
         if !known.is_over(inner.now()) {
             self.apply(inner, &known);
@@ -225,7 +279,8 @@ impl Shared {
             return Ok(Known::Nothing);
         };
         Ok(match record::read(&inner.realm, id, &entry, &self.limits, inner.now()) {
-            Ok(lease) => Known::Lease(lease),
+            Ok(Standing::Lease(lease)) => Known::Lease(lease),
+            Ok(Standing::Released(lease)) => Known::Released(lease),
             Err(why) => {
                 add(&inner.counts.unreadable, 1);
                 tracing::warn!(lease = %id, %why);
@@ -243,7 +298,7 @@ impl Shared {
     ) -> Result<Option<Lease>, StoreError> {
         let now = inner.now();
         let lifetime = record::lifetime(&lease, self.options.keep_ended, now);
-        let value = record::write(&lease, now);
+        let value = record::write(&lease, false, now);
         let written = self.store.write(&key(lease.id())?, value, lifetime, expected).await;
         Ok(match self.told(inner, written)? {
             Written::Done(revision) => Some(Lease { revision: revision.0, ..lease }),

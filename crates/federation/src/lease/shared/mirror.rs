@@ -10,6 +10,7 @@ use super::super::counts::add;
 use super::super::inner::Inner;
 use super::super::{EndReason, LeaseId};
 use super::change::Known;
+use super::record::Standing;
 use super::{GATEWAY, Shared, record};
 
 const PAUSES: Backoff = Backoff { min: Duration::from_millis(100), max: Duration::from_secs(10) };
@@ -28,7 +29,7 @@ impl Shared {
             match self.told(inner, change)? {
                 Change::Written(key, entry) => {
                     seen.extend(record::id(&key));
-                    self.written(inner, &key, &entry);
+                    self.written(inner, &key, &entry).await?;
                 }
                 Change::Removed(key) => {
                     if let Some(id) = record::id(&key) {
@@ -48,13 +49,19 @@ impl Shared {
         Ok(changes)
     }
 
-    fn written(&self, inner: &Arc<Inner>, key: &StoreKey, entry: &Entry) {
+    async fn written(
+        &self,
+        inner: &Arc<Inner>,
+        key: &StoreKey,
+        entry: &Entry,
+    ) -> Result<(), StoreError> {
         let Some(id) = record::id(key) else {
-            return;
+            return Ok(());
         };
         match record::read(&inner.realm, id, entry, &self.limits, inner.now()) {
-            Ok(lease) if self.echoes.lock().is_echo(id, lease.revision) => {}
-            Ok(lease) => {
+            Ok(_) if self.echoes.lock().is_echo(id, entry.revision.0) => {}
+            Ok(Standing::Released(lease)) => self.bury(inner, &lease).await?,
+            Ok(Standing::Lease(lease)) => {
                 self.apply(inner, &lease);
                 // Another may keep it now.
                 inner.tidy(&lease.source);
@@ -64,6 +71,7 @@ impl Shared {
                 tracing::warn!(%key, %why);
             }
         }
+        Ok(())
     }
 
     /// A lease of the table is not in the store any more, or was not a moment ago.
@@ -73,6 +81,7 @@ impl Shared {
         }
         match self.known(inner, id).await? {
             Known::Lease(lease) => self.apply(inner, &lease),
+            Known::Released(lease) => self.bury(inner, &lease).await?,
             Known::Unreadable(_) => {}
             Known::Nothing => {
                 let lease = inner.state.lock().table.remove(id);
@@ -111,7 +120,7 @@ impl Shared {
 
     async fn changed(&self, inner: &Arc<Inner>, change: Change) -> Result<(), StoreError> {
         match change {
-            Change::Written(key, entry) => self.written(inner, &key, &entry),
+            Change::Written(key, entry) => self.written(inner, &key, &entry).await?,
             Change::Removed(key) if key.as_str().starts_with(GATEWAY) => {
                 self.adopt_all(inner).await;
             }

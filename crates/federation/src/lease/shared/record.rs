@@ -22,6 +22,10 @@ struct Record {
     profile: String,
     expires_at_ms: i64,
     keeper: String,
+    /// Its owner, or an operator, has ended it through another gateway than its keeper, who is to take the
+    /// entry away. Nobody else may keep the lease before that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    released: bool,
 }
 
 const VERSION: u8 = 1;
@@ -30,6 +34,14 @@ const VERSION: u8 = 1;
 #[derive(Debug, thiserror::Error)]
 #[error("an entry of the store of leases can't be read: {0}")]
 pub(super) struct Unreadable(String);
+
+/// What an entry says.
+pub(super) enum Standing {
+    /// A lease, perhaps one that has ended.
+    Lease(Lease),
+    /// A lease that is over, and that its keeper is to take away.
+    Released(Lease),
+}
 
 /// The key of a lease.
 pub(super) fn key(id: LeaseId) -> Result<StoreKey, StoreKeyError> {
@@ -41,7 +53,7 @@ pub(super) fn id(key: &StoreKey) -> Option<LeaseId> {
     key.as_str().strip_prefix(LEASE)?.parse().ok()
 }
 
-pub(super) fn write(lease: &Lease, now: Now) -> Bytes {
+pub(super) fn write(lease: &Lease, released: bool, now: Now) -> Bytes {
     let record = Record {
         v: VERSION,
         source_path: lease.source.as_str().to_owned(),
@@ -50,6 +62,7 @@ pub(super) fn write(lease: &Lease, now: Now) -> Bytes {
         profile: lease.profile.name().to_owned(),
         expires_at_ms: lease.expires_at(now).as_millis(),
         keeper: lease.keeper.clone(),
+        released,
     };
     // Texts and numbers are always JSON.
     serde_json::to_vec(&record).unwrap_or_default().into()
@@ -63,7 +76,7 @@ pub(super) fn read(
     entry: &Entry,
     limits: &LeaseLimits,
     now: Now,
-) -> Result<Lease, Unreadable> {
+) -> Result<Standing, Unreadable> {
     let unreadable = |why: &dyn ToString| Unreadable(why.to_string());
     let record: Record = serde_json::from_slice(&entry.value).map_err(|why| unreadable(&why))?;
     if record.v != VERSION {
@@ -88,7 +101,7 @@ pub(super) fn read(
     if lease.id() != id {
         return Err(unreadable(&"it stands under another lease's key"));
     }
-    Ok(lease)
+    Ok(if record.released { Standing::Released(lease) } else { Standing::Lease(lease) })
 }
 
 /// How long the store is to keep the entry: beyond the end, so that the end can be told.

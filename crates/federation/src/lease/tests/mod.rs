@@ -1,4 +1,5 @@
 mod chaos;
+mod cut;
 pub(crate) mod ground;
 mod model;
 mod reached;

@@ -7,11 +7,12 @@ use super::reached::Reached;
 use super::*;
 use crate::{InMemoryState, StateLimits};
 
-const SUBSCRIBE: &str = "_federation.accepts.subscribe";
-const REFRESH: &str = "_federation.accepts.refresh";
-const UNSUBSCRIBE: &str = "_federation.accepts.unsubscribe";
-const STOCK: &str = r#"{"sourcePath": "stock.emits.changed", "sinkPath": "window.emits.stock"}"#;
-const SOURCE: &str = "stock.emits.changed";
+pub(super) const SUBSCRIBE: &str = "_federation.accepts.subscribe";
+pub(super) const REFRESH: &str = "_federation.accepts.refresh";
+pub(super) const UNSUBSCRIBE: &str = "_federation.accepts.unsubscribe";
+pub(super) const STOCK: &str =
+    r#"{"sourcePath": "stock.emits.changed", "sinkPath": "window.emits.stock"}"#;
+pub(super) const SOURCE: &str = "stock.emits.changed";
 
 pub(super) fn state(ground: &Ground) -> InMemoryState {
     InMemoryState::new(Arc::new(ground.clock.clone()), StateLimits::default())
@@ -27,14 +28,14 @@ pub(super) async fn begin(ground: &Ground, name: &str, store: &Reached) -> Feder
     facade
 }
 
-async fn subscribed(ground: &Ground, from: From<'_>) -> String {
+pub(super) async fn subscribed(ground: &Ground, from: From<'_>) -> String {
     let answer = ground.ask(SUBSCRIBE, Some(from), STOCK).await.unwrap();
     settle().await;
     answer["id"].as_str().unwrap().to_owned()
 }
 
 /// Through this very gateway, whoever's turn it is.
-async fn subscribed_at(facade: &FederationFacade, name: &str) -> String {
+pub(super) async fn subscribed_at(facade: &FederationFacade, name: &str) -> String {
     let mut call = crate::Call::new(path(SUBSCRIBE), json(STOCK));
     call.remote = Some(crate::Remote::new(realm(name), Profile::MxEnv1));
     let answer = facade.desk().0.subscribe(call).await.unwrap();
@@ -42,16 +43,16 @@ async fn subscribed_at(facade: &FederationFacade, name: &str) -> String {
     answer.to::<serde_json::Value>().unwrap()["id"].as_str().unwrap().to_owned()
 }
 
-fn by_id(id: &str) -> String {
+pub(super) fn by_id(id: &str) -> String {
     format!(r#"{{"id": "{id}"}}"#)
 }
 
-fn kinds(got: &[ground::Got]) -> Vec<NoticeKind> {
+pub(super) fn kinds(got: &[ground::Got]) -> Vec<NoticeKind> {
     let notices = got.iter().filter(|got| got.path.ends_with("lease-notice"));
     notices.map(|got| Notice::read(&json(&got.body)).unwrap().kind).collect()
 }
 
-fn kept(facades: &[&FederationFacade]) -> usize {
+pub(super) fn kept(facades: &[&FederationFacade]) -> usize {
     facades.iter().map(|facade| facade.status().sources).sum()
 }
 
@@ -180,102 +181,6 @@ async fn a_gateway_that_closes_hands_over_at_once() {
     assert_eq!(kinds(&got), [NoticeKind::Missed(0)]);
     assert_eq!(got.last().unwrap().body, "1");
     assert_eq!(two.status().sources, 1);
-}
-
-#[tokio::test]
-async fn a_gateway_cut_off_from_the_store_stops_before_another_takes_over() {
-    let ground = Ground::new();
-    let store = state(&ground);
-    let (first, second) = (Reached::new(&store), Reached::new(&store));
-    let one = begin(&ground, "g1", &first).await;
-    let mut shop = ground.mailbox("shop", Profile::MxEnv1).await;
-    ground
-        .ask(
-            SUBSCRIBE,
-            Some(mx("shop")),
-            r#"{"sourcePath": "stock.emits.changed",
-        "sinkPath": "window.emits.stock", "leaseMs": 3600000}"#,
-        )
-        .await
-        .unwrap();
-    let two = begin(&ground, "g2", &second).await;
-    first.set(true);
-    let mut events = 0;
-    let mut got = Vec::new();
-    for second in 0..40 {
-        ground.emit(SOURCE, &second.to_string()).await;
-        events += 1;
-        ground.pass(1).await;
-        got.extend(shop.all().await);
-    }
-    let numbers: Vec<u32> = got.iter().filter_map(|got| got.body.parse().ok()).collect();
-    let mut unique = numbers.clone();
-    unique.sort_unstable();
-    unique.dedup();
-    assert_eq!(numbers, unique, "none twice, and in order");
-    assert!(numbers.len() >= events - 16, "{numbers:?}");
-    assert!(kinds(&got).iter().all(|kind| matches!(kind, NoticeKind::Missed(_))));
-    assert!(!one.status().forwarding && two.status().forwarding);
-    // Back again it keeps nothing, and takes part.
-    first.set(false);
-    ground.pass(20).await;
-    shop.all().await;
-    assert!(one.status().forwarding);
-    ground.emit(SOURCE, "100").await;
-    assert_eq!(shop.bodies().await, ["100"]);
-    assert_eq!((one.status().sources, two.status().sources), (0, 1));
-    assert!(one.status().counts.store_failures > 0);
-}
-
-#[tokio::test]
-async fn while_the_store_is_away_nobody_subscribes_and_nothing_is_left() {
-    let ground = Ground::new();
-    let store = Reached::new(&state(&ground));
-    let facade = begin(&ground, "g1", &store).await;
-    store.set(true);
-    let fault = ground.ask(SUBSCRIBE, Some(mx("shop")), STOCK).await.unwrap_err();
-    assert_eq!(fault.code, codes::UNAVAILABLE);
-    settle().await;
-    assert_eq!((facade.status().leases, facade.status().sources), (0, 0));
-    store.set(false);
-    subscribed(&ground, mx("shop")).await;
-    assert_eq!((facade.status().leases, facade.status().sources), (1, 1));
-}
-
-#[tokio::test]
-async fn an_end_is_told_once_whoever_of_the_gateways_tells_it() {
-    let ground = Ground::new();
-    let store = Reached::new(&state(&ground));
-    let facades = [
-        begin(&ground, "g1", &store).await,
-        begin(&ground, "g2", &store).await,
-        begin(&ground, "g3", &store).await,
-    ];
-    let mut shop = ground.mailbox("shop", Profile::MxEnv1).await;
-    subscribed(&ground, mx("shop")).await;
-    ground.pass(70).await;
-    assert_eq!(kinds(&shop.all().await), [NoticeKind::Ended(EndReason::Expired)]);
-    // Its keeper dies just before the end.
-    let id: LeaseId = subscribed(&ground, mx("shop")).await.parse().unwrap();
-    ground.pass(58).await;
-    let [one, two, three] = facades;
-    let keeper = one.lease(id).unwrap().keeper;
-    let mut left = Vec::new();
-    for (name, facade) in [("g1", one), ("g2", two), ("g3", three)] {
-        if keeper.starts_with(name) {
-            drop(facade);
-        } else {
-            left.push(facade);
-        }
-    }
-    for _ in 0..10 {
-        ground.pass(5).await;
-    }
-    let told = kinds(&shop.all().await);
-    assert_eq!(told, [NoticeKind::Ended(EndReason::Expired)]);
-    for facade in left {
-        assert_eq!((facade.status().leases, facade.status().sources), (0, 0));
-    }
 }
 
 #[tokio::test]

@@ -55,6 +55,59 @@ async fn ten_thousand_calls_to_a_silent_realm_leave_nothing() {
     assert_eq!(after, before);
 }
 
+/// The same on several threads, by the machine's clock: whatever the order, each call ends once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_from_several_threads_end_once_each_and_leave_nothing() {
+    const ALL: usize = 2_000;
+    let clock = Arc::new(mesh_clock::SystemClock::new());
+    let backbone = InMemoryExactBroker::new(clock.clone());
+    let local = InMemoryFilterBroker::new(clock);
+    let deadline = Duration::from_secs(60);
+    let options = RealmOptions { deadline, ..RealmOptions::default() };
+    let client = client(backbone.connect(gateway("home")), &local, options, |outside| outside);
+    let client = client.await;
+    let mut shop = Shop::new(backbone.connect(gateway("shop"))).await;
+    let answering = tokio::spawn(async move {
+        for n in 0..ALL {
+            let came = shop.next().await;
+            // Each third has no answer.
+            if n % 3 != 0 {
+                shop.answer(&came, Ok("1")).await;
+            }
+        }
+        shop
+    });
+    let mut asking = tokio::task::JoinSet::new();
+    for n in 0..ALL {
+        let client = client.clone();
+        asking.spawn(async move {
+            let deadline = (n % 2 == 0).then_some(Duration::from_millis(200));
+            let options = CallOptions { deadline, ..CallOptions::default() };
+            client.call_with(&MxUri::parse(COUNT).unwrap(), &RawJson::NULL, &options).await
+        });
+    }
+    let _shop = answering.await.unwrap();
+    let (mut answered, mut ended) = (0, 0);
+    // Whoever has a long deadline and no answer is given up.
+    while ended < ALL {
+        tokio::select! {
+            biased;
+            Some(result) = asking.join_next() => {
+                ended += 1;
+                match result {
+                    Ok(Ok(_)) => answered += 1,
+                    Ok(Err(error)) => assert!(matches!(error, RemoteError::TimedOut), "{error}"),
+                    Err(error) => assert!(error.is_cancelled()),
+                }
+            }
+            () = tokio::time::sleep(Duration::from_millis(300)) => asking.abort_all(),
+        }
+    }
+    let counts = client.answers().counts();
+    assert_eq!((counts.pending, counts.matched), (0, answered));
+    assert_eq!(counts.matched + counts.given_up, ALL as u64);
+}
+
 /// What may become of one call.
 #[derive(Debug, Clone, Copy)]
 enum Fate {

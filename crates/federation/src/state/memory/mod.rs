@@ -147,7 +147,7 @@ impl KeyValue for InMemoryState {
     }
 
     async fn watch(&self) -> Result<Changes, StoreError> {
-        Ok(watching::watch(Arc::clone(&self.shared)))
+        Ok(watching::watch(&self.shared))
     }
 
     fn max_value(&self) -> usize {

@@ -11,10 +11,10 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 use super::Shared;
 
 /// What stands there now, then what changes. It takes expired entries away itself, at their time.
-pub(super) fn watch(shared: Arc<Shared>) -> Changes {
+pub(super) fn watch(shared: &Arc<Shared>) -> Changes {
     let (present, changes) = shared.table.lock().watch(shared.clock.monotonic());
     let clock = Arc::clone(&shared.clock);
-    let watching = Watching { shared: Arc::downgrade(&shared), clock, changes };
+    let watching = Watching { shared: Arc::downgrade(shared), clock, changes };
     let present = stream::iter(present).chain(stream::iter([Change::Caught])).map(Ok);
     Box::pin(present.chain(stream::unfold(Some(watching), |watching| async {
         let mut watching = watching?;

@@ -69,7 +69,7 @@ impl Default for SharedReplayOptions {
 /// one what needs no store: repetitions that it has seen itself, ids that are too long, and the bounds of
 /// marks for each realm and for all. So a realm holds at most `per_realm` marks in the store for each
 /// gateway, and all gateways together at most so many times [`marks`](mesh_core::guard::ReplayLimits::marks);
-/// a bucket has room for that: some 400 bytes a mark on a nats-server, 200 in a file.
+/// a bucket has room for that: some 250 bytes a mark on a nats-server, 150 in a file.
 ///
 /// - The key of a mark is a hash of the local realm, the realm that the message says it comes from, and its
 ///   id: the first 160 bits of SHA-256. There is no secret in it, since all gateways would have to be given

@@ -102,6 +102,10 @@ async fn watch_begun_amid_writings_misses_none(bench: &Bench) -> Verdict {
                 } else {
                     writer.put(&name, round.to_string()).await?;
                 }
+                if number == round {
+                    // What is written once is missed once.
+                    writer.put(&format!("once.{round}"), "").await?;
+                }
             }
         }
         writer.put("end", "").await
@@ -133,8 +137,7 @@ async fn watch_begun_amid_writings_misses_none(bench: &Bench) -> Verdict {
     };
     let (written, seen) = tokio::join!(writing, watching);
     let (_, seen) = (written?, seen?);
-    for number in 0..KEYS {
-        let name = format!("k{number}");
+    for name in (0..KEYS).flat_map(|number| [format!("k{number}"), format!("once.{number}")]) {
         let told = seen.get(&name).map(|(_, value)| value.clone());
         ensure_eq!(told, reader.text(&name).await?, format!("{name}, told and read"));
     }
