@@ -2,7 +2,6 @@
 
 mod answers;
 #[cfg(feature = "discovery")]
-#[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
@@ -25,9 +24,8 @@ mod tables;
 pub use answers::{
     AnswerCounts, AnswerLimits, Answers, AnswersClosed, RegisterError, Reply, Settled, Waiting,
 };
-#[cfg(any(feature = "discovery", feature = "security"))]
-pub use cache::Freshness;
 pub use event::EventError;
+#[cfg(any(feature = "discovery", feature = "security"))]
 pub use freshness::Freshness;
 pub use local::{
     Call, ComponentHost, Handler, HostCounts, HostError, HostOptions, HostReport, LocalError,
