@@ -10,6 +10,7 @@
 #![expect(unreachable_pub, reason = "a test")]
 
 mod cases;
+mod document;
 mod ground;
 mod home;
 mod peer;
@@ -32,5 +33,9 @@ fn main() -> ExitCode {
             })
         }));
     }
+    trials.push(Trial::test("document::each_row_of_the_threat_table_is_shown_by_a_test", || {
+        document::names_tests_that_exist();
+        Ok(())
+    }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
