@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::ground::Ground;
 
 /// How long a case may take on a busy machine, with the start of its brokers.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) type Case = fn(Ground) -> Pin<Box<dyn Future<Output = ()>>>;
 
