@@ -26,7 +26,7 @@ use ground::Ground;
 fn main() -> ExitCode {
     let mut trials = Vec::new();
     for ground in Ground::ALL {
-        trials.extend(cases::all().into_iter().map(|(name, case)| {
+        trials.extend(cases::all(ground).into_iter().map(|(name, case)| {
             Trial::test(format!("{}::{name}", ground.name()), move || {
                 cases::run(ground, case);
                 Ok(())
