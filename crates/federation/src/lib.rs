@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
-#[cfg(feature = "discovery")]
+#[cfg(any(feature = "discovery", feature = "security"))]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;
