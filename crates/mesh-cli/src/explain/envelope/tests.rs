@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::guards::standard;
 use super::*;
 use crate::explain::testing::{check, pieces, text};
 

@@ -107,7 +107,7 @@ impl Running {
         }
         let realm = config.realm.clone();
         let options = RealmOptions { profile: config.profile.into(), ..RealmOptions::default() };
-        let client = RealmClient::beside(realm, outside, local.clone(), answers, options).await;
+        let client = RealmClient::new(realm, outside, local.clone(), answers, options).await;
         let client = client.map_err(|error| refused("client", &error))?;
         for (realm, peer) in &config.peers {
             if let Some(profile) = peer.profile {

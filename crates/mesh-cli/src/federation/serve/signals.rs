@@ -11,6 +11,7 @@ pub(super) enum Signal {
     /// It is to end so.
     End(Exit),
     /// It is to read its file.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no SIGHUP"))]
     Reload,
     /// It is time to look whether its file has changed.
     Nothing,

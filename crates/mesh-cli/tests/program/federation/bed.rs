@@ -5,14 +5,19 @@ use mesh_core::mx::{MailboxKind, MxPath, Shard};
 use mesh_core::name::RealmName;
 use mesh_core::permissions::{Permissions, RealmGrants};
 use mesh_core::port::QueueGroup;
+use mesh_core::store::BucketName;
 use mesh_federation::{ComponentHost, HostOptions};
 use mesh_testkit::servers::nats::{Account, Layout, MeshServer, User};
+use mesh_transport_nats::{BucketSettings, NatsOptions, NatsState, Target, connect};
 
 use super::super::Folder;
 
 pub(super) const BOTH: [MailboxKind; 2] = [MailboxKind::Legacy, MailboxKind::Mx(Shard(0))];
 /// The realms, and what their gateways are called.
 pub(super) const REALMS: [(&str, &str); 2] = [("acme.com", "acme"), ("shop.example", "shop")];
+
+/// What its gateways share.
+const BUCKETS: [&str; 3] = ["leases", "sessions", "marks"];
 
 /// What a gateway that is served takes on its realm's bus.
 const OWN: [&str; 14] = [
@@ -93,6 +98,10 @@ impl Bed {
         for which in 0..REALMS.len() {
             let user = User::new(Account::Backbone, gateway(which), between(which)).unwrap();
             layout = layout.with_user(user);
+            let Principal::Gateway { name } = gateway(which) else { unreachable!() };
+            let buckets = BUCKETS.map(|bucket| BucketName::new(bucket).unwrap());
+            let number = u16::try_from(which).unwrap();
+            layout = layout.with_state(number, &[name], &buckets).unwrap();
             for (who, may) in inside(which) {
                 let account = Account::Realm(u8::try_from(which).unwrap());
                 let user = User::named(user_of(&who, which), account, who, may).unwrap();
@@ -102,7 +111,7 @@ impl Bed {
         let server = MeshServer::launch(layout).await.unwrap();
         let folder = Folder::new(name);
         for (which, (realm, short)) in REALMS.iter().enumerate() {
-            let mut write = |file: String, user: &str| {
+            let write = |file: String, user: &str| {
                 let document = server.credential(user).unwrap().to_document().unwrap();
                 folder.write(&file, document.expose());
             };
@@ -120,6 +129,21 @@ impl Bed {
             );
         }
         Self { server, folder }
+    }
+
+    /// Makes the buckets of a realm's shared state, and gives its gateway the credential `state.json`.
+    pub(super) async fn with_state(&self, which: usize) {
+        let state = |who: &str| format!("state.{which}.{who}");
+        let credential = self.server.credential(&state("administrator")).unwrap();
+        let target = Target::of(&credential).unwrap();
+        let administrator = NatsState::connect(target, NatsOptions::default()).await.unwrap();
+        for bucket in BUCKETS {
+            let bucket = BucketName::new(bucket).unwrap();
+            administrator.create(&bucket, BucketSettings::default()).await.unwrap();
+        }
+        let short = REALMS[which].1;
+        let document = self.server.credential(&state(short)).unwrap().to_document().unwrap();
+        self.folder.write(&format!("{short}/state.json"), document.expose());
     }
 
     /// The path of a file of a realm's.
@@ -146,9 +170,8 @@ impl Bed {
     /// Components of a realm.
     pub(super) async fn host(&self, which: usize) -> ComponentHost {
         let credential = self.server.credential(&user_of(&app(), which)).unwrap();
-        let target = mesh_transport_nats::Target::of(&credential).unwrap();
-        let options = mesh_transport_nats::NatsOptions::default();
-        let connection = mesh_transport_nats::connect(target, options).await.unwrap();
+        let target = Target::of(&credential).unwrap();
+        let connection = connect(target, NatsOptions::default()).await.unwrap();
         let realm = REALMS[which].0.parse().unwrap();
         ComponentHost::new(realm, connection, HostOptions::default())
     }

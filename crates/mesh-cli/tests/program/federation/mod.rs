@@ -37,6 +37,7 @@ async fn a_realm_calls_another_through_two_processes() {
     let counts = |call: Call| async move {
         match call.params.as_str() {
             "\"none\"" => Err(Fault::new("SOLD_OUT", "no \u{1b}[2Jarticle")),
+            "\"profile\"" => Ok(RawJson::string(call.remote.unwrap().profile.name())),
             _ => Ok(call.params),
         }
     };
@@ -54,6 +55,10 @@ async fn a_realm_calls_another_through_two_processes() {
         let run = mesh(&all);
         assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
         assert_eq!(text(&run.stdout), "{\"b\":1.50,\"a\":\"x\\u001b[2J\"}\n");
+    }
+    for profile in ["legacy", "mxenv1"] {
+        let (_, lines, _) = ask(&bed, 0, &["call", COUNT, "\"profile\"", "--profile", profile]);
+        assert_eq!(lines[0]["answer"], profile);
     }
     let (code, lines, _) = ask(&bed, 0, &["call", COUNT, "\"none\""]);
     assert_eq!((code, &lines[0]["good"]), (Some(1), &json!(false)));
@@ -82,7 +87,7 @@ async fn a_realm_calls_another_through_two_processes() {
         all.iter().find(|guard| guard["guard"] == name).unwrap().clone()
     };
     assert_eq!((&of("closed")["refused"], &of("relay")["refused"]), (&json!(1), &json!(0)));
-    assert_eq!(guards["counters"]["replied"], json!(4));
+    assert_eq!(guards["counters"]["replied"], json!(6));
 
     // Each ends in order, and says so.
     acme.signal(Signal::TERM);
@@ -100,7 +105,7 @@ async fn a_realm_calls_another_through_two_processes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_of_another_realm_are_watched_and_a_lease_is_kept_meanwhile() {
     let bed = Bed::raise("federation-watch").await;
-    let (_acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
+    let (acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
     let (_shop, _) = Process::serve(&bed.file(1, "gateway.toml"));
     let host = bed.host(1).await;
     let reach = bed.reach(0);
@@ -129,8 +134,28 @@ async fn events_of_another_realm_are_watched_and_a_lease_is_kept_meanwhile() {
     // An operator ends a lease, and its owner is told.
     let (code, lines, _) = ask(&bed, 1, &["leases", "--evict", "0000"]);
     assert_eq!((code, &lines[0]["ended"]), (Some(1), &json!(false)));
+    let without_count: Vec<&str> =
+        all.iter().filter(|word| !["--count", "2"].contains(word)).copied().collect();
+    let mut watch = Process::start(&without_count);
+    watch.until("watching");
+    let lease = ask(&bed, 1, &["leases"]).1[0]["id"].as_str().unwrap().to_owned();
+    let (code, lines, _) = ask(&bed, 1, &["leases", "--evict", &lease]);
+    assert_eq!((code, &lines[0]["ended"]), (Some(0), &json!(true)));
+    watch.until("missed");
+    watch.signal(Signal::INT);
+    assert_eq!(watch.end().0.code(), Some(130));
+    until_no_lease(&bed);
     let (code, lines, _) = ask(&bed, 1, &["sessions"]);
     assert_eq!((code, &lines[0]["total"]), (Some(0), &json!(0)));
+
+    // Whose own gateway ends is told so.
+    let mut watch = Process::start(&without_count);
+    watch.until("watching");
+    acme.signal(Signal::TERM);
+    assert_eq!(watch.until("ended")["reason"], "the gateway ends");
+    assert_eq!(watch.end().0.code(), Some(1));
+    assert_eq!(acme.end().0.code(), Some(0));
+    until_no_lease(&bed);
 }
 
 fn until_no_lease(bed: &Bed) {
@@ -187,26 +212,63 @@ async fn a_policy_changes_while_the_gateway_works_and_a_bad_file_changes_nothing
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_is_killed_comes_back_with_its_leases() {
-    let bed = Bed::raise("federation-killed").await;
-    bed.say(1, "state = { file = 'gateway.db' }");
-    let host = bed.host(1).await;
-    let (_acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
-    let (shop, listening) = Process::serve(&bed.file(1, "gateway.toml"));
-    assert_eq!(listening["leases"], 0);
-    let reach = bed.reach(0);
-    let mut all = vec!["federation", "watch", GONE, "--count", "1"];
-    all.extend(reach.iter().map(String::as_str));
-    let mut watch = Process::start(&all);
-    watch.until("watching");
-    shop.signal(Signal::KILL);
-    assert_eq!(shop.end().0.code(), None);
+    for (place, state) in [
+        ("in a file", "{ file = 'gateway.db' }"),
+        ("in buckets of a nats-server", "{ nats = { credential = 'state.json' } }"),
+    ] {
+        let bed = Bed::raise("federation-killed").await;
+        bed.with_state(1).await;
+        bed.say(1, &format!("state = {state}"));
+        let host = bed.host(1).await;
+        let (_acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
+        let (shop, listening) = Process::serve(&bed.file(1, "gateway.toml"));
+        assert_eq!((&listening["leases"], &listening["state"]), (&json!(0), &json!(place)));
+        let reach = bed.reach(0);
+        let mut all = vec!["federation", "watch", GONE, "--count", "1"];
+        all.extend(reach.iter().map(String::as_str));
+        let mut watch = Process::start(&all);
+        watch.until("watching");
+        shop.signal(Signal::KILL);
+        assert_eq!(shop.end().0.code(), None);
 
-    let (_shop, listening) = Process::serve(&bed.file(1, "gateway.toml"));
-    assert_eq!(listening["leases"], 1);
-    let body = RawJson::new("{\"article\":3}").unwrap();
-    host.emit(&"stock.emits.gone".parse().unwrap(), &body).await.unwrap();
-    assert_eq!(watch.until("event")["body"], json!({ "article": 3 }));
-    assert_eq!(watch.end().0.code(), Some(0));
+        let (_shop, listening) = Process::serve(&bed.file(1, "gateway.toml"));
+        assert_eq!(listening["leases"], 1, "{place}");
+        let body = RawJson::new("{\"article\":3}").unwrap();
+        host.emit(&"stock.emits.gone".parse().unwrap(), &body).await.unwrap();
+        assert_eq!(watch.until("event")["body"], json!({ "article": 3 }));
+        assert_eq!(watch.end().0.code(), Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_realm_that_proves_itself_is_let_in_and_one_that_does_not_is_not_answered() {
+    let bed = Bed::raise("federation-proven").await;
+    let key = mesh(&["federation", "keygen", &bed.file(0, "acme.pem")]);
+    let jwks: Value = serde_json::from_slice(&key.stdout).unwrap();
+    bed.folder.write("shop/acme.jwks", &key.stdout);
+    bed.say(1, "[security]\n[peers.'acme.com']\njwks = 'acme.jwks'");
+    let kid = jwks["keys"][0]["kid"].as_str().unwrap();
+    let security = format!("[security]\nrequired = 'none'\nkey = 'acme.pem'\nkid = '{kid}'");
+    let host = bed.host(1).await;
+    let echo = |call: Call| async move { Ok(call.params) };
+    let _counts = host.accept("stock.accepts.count".parse().unwrap(), echo).await.unwrap();
+    let (_shop, _) = Process::serve(&bed.file(1, "gateway.toml"));
+
+    let (acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
+    let (code, _, told) = ask(&bed, 0, &["call", COUNT, "--deadline", "500ms"]);
+    assert_eq!(code, Some(2));
+    assert!(told.contains("no answer within 500 ms"), "{told}");
+    let (_, lines, _) = ask(&bed, 1, &["guards"]);
+    let guards = lines[0]["guards"].as_array().unwrap();
+    let proof = guards.iter().find(|guard| guard["stage"] == "security").unwrap();
+    assert_eq!(proof["refused"], 1);
+    acme.signal(Signal::TERM);
+    acme.end();
+
+    bed.say(0, &security);
+    let (_acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
+    let (code, lines, told) = ask(&bed, 0, &["call", COUNT, "7"]);
+    assert_eq!((code, &lines[0]["answer"]), (Some(0), &json!(7)), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
