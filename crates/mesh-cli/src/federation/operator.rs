@@ -110,7 +110,7 @@ impl Operator {
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         command: &str,
-        body: &impl Serialize,
+        body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
         self.ask_within(command, body, AT_ONCE).await
     }
@@ -119,7 +119,7 @@ impl Operator {
     pub(super) async fn ask_within<T: DeserializeOwned>(
         &self,
         command: &str,
-        body: &impl Serialize,
+        body: &(impl Serialize + Sync),
         within: Duration,
     ) -> Result<T, Failure> {
         let answer = self.raw(&ours(command), body, within).await?;
@@ -132,7 +132,7 @@ impl Operator {
     async fn raw(
         &self,
         path: &MxPath<'_>,
-        body: &impl Serialize,
+        body: &(impl Serialize + Sync),
         within: Duration,
     ) -> Result<RawJson<'static>, Failure> {
         let unusual =

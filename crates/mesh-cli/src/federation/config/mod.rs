@@ -20,7 +20,7 @@ use toml::Spanned;
 
 pub(super) use problem::Problem;
 pub(super) use read::{GatewayFile, egress, read};
-pub(super) use rules::{edge_guards, edge_rules};
+pub(super) use rules::{Waits, edge_guards, edge_rules};
 pub(super) use values::{
     AlgorithmName, BucketText, Buckets, Bus, Mailbox, ProfileName, Required as RequiredOf, Span,
     StageName, State,

@@ -12,11 +12,11 @@ use toml::Spanned;
 
 use super::{Config, Others, StageName};
 
+/// A guard that waits, with its stage.
+pub(crate) type Waits = (StageName, Arc<dyn AsyncGuard>);
+
 /// The rules of a gateway, with the guards that wait and stay.
-pub(crate) fn edge_rules(
-    config: &Config,
-    waiting: &[(StageName, Arc<dyn AsyncGuard>)],
-) -> EdgeRules {
+pub(crate) fn edge_rules(config: &Config, waiting: &[Waits]) -> EdgeRules {
     let mut rules = EdgeRules::default();
     rules.leeway = config.policy.leeway.0;
     rules.rate = rate(config);

@@ -10,7 +10,7 @@ use mesh_core::mx::Profile;
 use mesh_core::name::InstanceName;
 use mesh_core::port::{Clock, Connection};
 use mesh_federation::discovery::{HttpsDirect, HttpsServer};
-use mesh_federation::edge::{AsyncGuard, EdgeConfig, EdgeGateway, GatewayOptions};
+use mesh_federation::edge::{EdgeConfig, EdgeGateway, GatewayOptions};
 use mesh_federation::lease::{FederationFacade, FederationOptions, LeaseLimits, SharedOptions};
 use mesh_federation::router::{RouterBridge, RouterOptions, Routes};
 use mesh_federation::session::{SessionDirectory, SessionLimits, SessionsFacade};
@@ -20,7 +20,7 @@ use mesh_federation::{
 };
 use mesh_transport_mem::{InMemoryExactBroker, InMemoryFilterBroker};
 
-use super::super::config::{Bus, Config, GatewayFile, Mailbox, StageName, edge_rules};
+use super::super::config::{Bus, Config, GatewayFile, Mailbox, Waits, edge_rules};
 use super::super::desk::{Desk, LONGEST, Watches};
 use super::super::operator::dial;
 use super::super::runtime::words;
@@ -41,7 +41,7 @@ pub(super) struct Running {
     router: Option<RouterBridge>,
     https: Option<HttpsServer>,
     stores: Stores,
-    waiting: Vec<(StageName, Arc<dyn AsyncGuard>)>,
+    waiting: Vec<Waits>,
     ends: Ends,
 }
 
@@ -196,7 +196,7 @@ impl Running {
     }
 }
 
-fn edge_config(config: &Config, waiting: &[(StageName, Arc<dyn AsyncGuard>)]) -> EdgeConfig {
+fn edge_config(config: &Config, waiting: &[Waits]) -> EdgeConfig {
     let mut edge = EdgeConfig::new(config.realm.clone());
     edge.rules = edge_rules(config, waiting);
     let limits = &config.limits;

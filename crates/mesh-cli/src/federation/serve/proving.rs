@@ -5,13 +5,12 @@ use std::sync::Arc;
 use mesh_core::port::Clock;
 use mesh_core::store::KeyValue;
 use mesh_federation::discovery::Discovery;
-use mesh_federation::edge::AsyncGuard;
 use mesh_federation::security::{
     DiscoveredKeys, KeySource, Keys, MxSec, Required, Signer, StaticKeys,
 };
 use mesh_federation::{OsRandom, SharedReplay, SharedReplayOptions, Sign};
 
-use super::super::config::{AlgorithmName, GatewayFile, RequiredOf, StageName};
+use super::super::config::{AlgorithmName, GatewayFile, RequiredOf, StageName, Waits};
 use super::super::runtime::words;
 use super::finding::text;
 use crate::shell::Failure;
@@ -22,9 +21,9 @@ pub(super) fn guards(
     discovery: Option<&Arc<Discovery>>,
     marks: Option<&Arc<dyn KeyValue>>,
     clock: &Arc<dyn Clock>,
-) -> Result<Vec<(StageName, Arc<dyn AsyncGuard>)>, Failure> {
+) -> Result<Vec<Waits>, Failure> {
     let config = &file.config;
-    let mut guards: Vec<(StageName, Arc<dyn AsyncGuard>)> = Vec::new();
+    let mut guards: Vec<Waits> = Vec::new();
     if let Some(security) = &config.security {
         let mut known = StaticKeys::new();
         for (realm, peer) in &config.peers {

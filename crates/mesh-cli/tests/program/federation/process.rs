@@ -43,7 +43,7 @@ impl Process {
         if self.lines.read_line(&mut line).unwrap() == 0 {
             let mut told = String::new();
             self.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-            panic!("it ended: {:?}: {told}", self.child.wait().unwrap());
+            assert!(!line.is_empty(), "it ended: {:?}: {told}", self.child.wait().unwrap());
         }
         serde_json::from_str(&line).unwrap()
     }
