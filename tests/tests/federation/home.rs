@@ -54,7 +54,7 @@ impl Home {
             outside = outside.with_direct(direct);
         }
         let (name, app) = (realm.name.clone(), realm.app.clone());
-        let client = RealmClient::beside(name, outside, app, answers, setup.client).await.unwrap();
+        let client = RealmClient::new(name, outside, app, answers, setup.client).await.unwrap();
         Self { gateway, client, components: Vec::new() }
     }
 

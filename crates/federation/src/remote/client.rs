@@ -26,6 +26,55 @@ use crate::{
 /// and events to the local bus.
 ///
 /// Another realm is what it says that it is, unless the backbone or MXSEC proves it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use mesh_core::identity::Principal;
+/// # use mesh_core::name::InstanceName;
+/// # use mesh_transport_mem::{InMemoryExactBroker, InMemoryFilterBroker};
+/// use mesh_core::json::RawJson;
+/// use mesh_core::mx::{MxPath, Profile};
+/// use mesh_core::name::RealmName;
+/// use mesh_federation::edge::EdgeConfig;
+/// use mesh_federation::{Call, RealmClient, RealmOptions, RemoteError, ResolvedClient, Seen};
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// # let clock = Arc::new(mesh_clock::SystemClock::new());
+/// # let backbone = InMemoryExactBroker::new(clock.clone());
+/// # let connections = || -> Result<_, mesh_core::name::NameError> {
+/// #     let gateway = Principal::Gateway { name: InstanceName::new("g1")? };
+/// #     let local = InMemoryFilterBroker::new(clock.clone()).connect(gateway.clone());
+/// #     Ok((backbone.connect(gateway), local))
+/// # };
+/// let (backbone, local) = connections()?;
+/// let config = EdgeConfig::new(RealmName::new("shop.example")?);
+/// let outside = ResolvedClient::new(backbone);
+/// let shop = RealmClient::start(config, outside, local, RealmOptions::default()).await?;
+/// let count = MxPath::new("stock.accepts.count")?;
+/// let _counting = shop.accept(count, |call: Call| async { Ok(call.params) }).await?;
+///
+/// // Elsewhere.
+/// let (backbone, local) = connections()?;
+/// let config = EdgeConfig::new(RealmName::new("home.example")?);
+/// let outside = ResolvedClient::new(backbone);
+/// let home = RealmClient::start(config, outside, local, RealmOptions::default()).await?;
+///
+/// let body = RawJson::new(r#"{"of": "apples"}"#)?;
+/// let uri = "matrix://shop.example/stock.accepts.count";
+/// assert_eq!(home.call(uri, &body).await?, body);
+/// home.set_profile(shop.realm().clone(), Profile::Legacy);
+/// assert_eq!(home.call(uri, &body).await?, body);
+/// let nobody = home.call("matrix://away.example/a.accepts.b", &body).await;
+/// assert!(matches!(nobody, Err(RemoteError::Unavailable(_))));
+///
+/// let mut sales = home.watch("matrix://shop.example/stock.emits.sold").await?;
+/// shop.emit(&MxPath::new("stock.emits.sold")?, &body).await?;
+/// assert!(matches!(sales.next().await, Seen::Event(sold) if sold == body));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RealmClient(pub(super) Arc<Inner>);
 

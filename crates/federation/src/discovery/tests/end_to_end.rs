@@ -96,10 +96,9 @@ async fn a_call_takes_the_direct_way_and_both_ends_are_proven() {
     let outside = ResolvedClient::new(backbone.connect(principal("shop-client")))
         .with_direct(Arc::new(HttpsDirect::new(finds_acme)))
         .with_signer(Arc::new(signer));
-    let client =
-        RealmClient::beside(realm("shop"), outside, local, answers, RealmOptions::default())
-            .await
-            .unwrap();
+    let client = RealmClient::new(realm("shop"), outside, local, answers, RealmOptions::default())
+        .await
+        .unwrap();
 
     let body = RawJson::new(r#"{"big": 1e400}"#).unwrap();
     let answer = client.call("matrix://acme.example/echo.accepts.say", &body).await.unwrap();

@@ -187,7 +187,7 @@ proptest! {
 
     #[test]
     fn each_call_has_one_result_and_leaves_nothing(fates in fates()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(play(fates));
     }
 }

@@ -145,6 +145,8 @@ impl Shop {
         let (kind, arrival) = tokio::select! {
             arrival = legacy.next() => (KINDS[0], arrival),
             arrival = mx.next() => (KINDS[1], arrival),
+            // So that a test whose message does not come fails, and does not hang.
+            () = tokio::time::sleep(Duration::from_secs(60)) => panic!("nothing came"),
         };
         Came { kind, message: arrival.unwrap().unwrap() }
     }

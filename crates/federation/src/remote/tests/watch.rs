@@ -539,7 +539,7 @@ proptest! {
     /// Whatever the other realm does, its lease is held again once it does what it should.
     #[test]
     fn a_watch_recovers_from_whatever_happens_to_its_lease(deeds in deeds()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(play(deeds));
     }
 }
