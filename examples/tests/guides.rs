@@ -47,6 +47,11 @@ fn embedding_shows_what_is_run() {
     );
 }
 
+#[test]
+fn federation_shows_two_realms() {
+    guide!("federation.md", "examples/two_realms.rs");
+}
+
 #[track_caller]
 fn check(guide: &str, text: &str, sources: &[&str]) {
     let missing = missing(text, sources);

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
-#[cfg(any(feature = "discovery", feature = "security"))]
+#[cfg(feature = "discovery")]
 mod cache;
 #[cfg(feature = "discovery")]
 pub mod discovery;

@@ -10,6 +10,7 @@
 #![expect(unreachable_pub, reason = "a test")]
 
 mod cases;
+mod document;
 mod ground;
 mod home;
 mod peer;
@@ -25,12 +26,16 @@ use ground::Ground;
 fn main() -> ExitCode {
     let mut trials = Vec::new();
     for ground in Ground::ALL {
-        trials.extend(cases::all().into_iter().map(|(name, case)| {
+        trials.extend(cases::all(ground).into_iter().map(|(name, case)| {
             Trial::test(format!("{}::{name}", ground.name()), move || {
                 cases::run(ground, case);
                 Ok(())
             })
         }));
     }
+    trials.push(Trial::test("document::each_row_of_the_threat_table_is_shown_by_a_test", || {
+        document::names_tests_that_exist();
+        Ok(())
+    }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -20,6 +20,28 @@ use crate::cache::{Budget, Busy, Cache, Limits};
 ///
 /// Limits on time for the network are measured by the runtime, not by the clock that is passed in, which says
 /// how long things are kept.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use mesh_core::name::RealmName;
+/// use mesh_federation::Freshness;
+/// use mesh_federation::discovery::{Discovery, DiscoveryOptions, Document, EndpointKind, Roots};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # let authority = rcgen::generate_simple_self_signed(["x".to_owned()])?.cert.pem();
+/// let shop = RealmName::new("shop")?; // no name of DNS, so somebody has to say where it is
+/// let document = Document::new(shop.clone()).with_endpoint("https://shop.example/mx/1/in");
+/// let mut options = DiscoveryOptions::default().known(document);
+/// options.roots = Roots::pem(authority);
+///
+/// let discovery = Discovery::new(options, Arc::new(mesh_clock::SystemClock::new()))?;
+/// let document = discovery.document(&shop, Freshness::Kept).await?;
+/// let endpoint = document.endpoints(EndpointKind::Https).next();
+/// assert_eq!(endpoint, Some("https://shop.example/mx/1/in"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Discovery {
     clock: Arc<dyn Clock>,
     cache: Cache<Document, DiscoveryError>,

@@ -26,6 +26,49 @@ const AGAIN: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(30
 ///
 /// Nothing is tried again: a message that the next inbox did not take is counted and gone, and the one who
 /// waits for an answer runs out of time. So a copy is delivered at most once.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use mesh_clock::SystemClock;
+/// use mesh_core::identity::Principal;
+/// use mesh_core::message::Message;
+/// use mesh_core::mx::{MailboxKind, Shard, Topic};
+/// use mesh_core::name::RealmName;
+/// use mesh_federation::router::{RouterBridge, RouterOptions, Routes};
+/// use mesh_transport_mem::InMemoryExactBroker;
+///
+/// let broker = InMemoryExactBroker::new(Arc::new(SystemClock::new()));
+/// let connect = || -> Result<_, mesh_core::name::NameError> {
+///     Ok(broker.connect(Principal::Gateway { name: "router".parse()? }))
+/// };
+/// let (acme, shop) = (RealmName::new("acme")?, RealmName::new("acme.shop")?);
+///
+/// let mut above = Routes::new(acme.clone());
+/// above.add_child(shop.clone())?;
+/// let above = RouterBridge::start(connect()?, above, RouterOptions::default()).await?;
+/// let below = Routes::new(shop.clone()).with_parent(acme.clone())?;
+/// let below = RouterBridge::start(connect()?, below, RouterOptions::default()).await?;
+///
+/// // What the gateway of acme.shop reads.
+/// let mailbox = MailboxKind::default().subject(&shop);
+/// let reader = connect()?;
+/// let mut mailbox = reader.transport().subscribe(mailbox.into(), Default::default()).await?;
+///
+/// let letter = r#"{"msgType":"Evt","to":{"realm":"acme.shop","path":"till.emits.closed"},
+///     "from":{"realm":"acme"},"msgId":"m-1","ttl":3}"#;
+/// let inbox = Topic::route_inbox(&acme, Shard::default());
+/// connect()?.transport().publish(Message::new(inbox, letter), Default::default()).await?;
+///
+/// let heard = mailbox.next().await.ok_or("it ended")??;
+/// assert_eq!(heard.payload(), letter.replace("3}", "2}").as_bytes());
+/// assert_eq!(above.close(Duration::from_secs(1)).await.lost, 0);
+/// assert_eq!(below.status().counters.arrived, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct RouterBridge {
     inner: Arc<Inner>,

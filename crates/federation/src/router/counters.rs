@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use metrics::counter;
+use metrics::{Key, Label, Level, Metadata, Unit, with_recorder};
 
 use super::DropReason;
 
@@ -46,63 +46,108 @@ pub(super) enum Way {
     Up,
 }
 
-impl Way {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Deliver => "deliver",
-            Self::Down => "down",
-            Self::Up => "up",
-        }
-    }
+const ARRIVED: &str = "mesh.federation.router.arrived";
+const PASSED_ON: &str = "mesh.federation.router.passed_on";
+const DROPPED: &str = "mesh.federation.router.dropped";
+const LAGGED: &str = "mesh.federation.router.lagged";
+const INTERRUPTED: &str = "mesh.federation.router.interrupted";
+
+const DESCRIPTIONS: [(&str, &str); 5] = [
+    (ARRIVED, "Messages that came in at a router's inbox."),
+    (PASSED_ON, "Messages that the next inbox took, by `mx.way`: deliver, down or up."),
+    (DROPPED, "Messages that a router did not pass on, by `mx.reason`."),
+    (LAGGED, "Messages that were lost since a router was slower than its inbox."),
+    (INTERRUPTED, "How often a router's inbox was interrupted."),
+];
+
+const METADATA: Metadata<'static> =
+    Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
+
+/// The counters themselves, and the metrics that say the same. No attribute is a stranger's text.
+#[derive(Debug)]
+pub(super) struct Counts {
+    arrived: Count,
+    ways: [Count; 3],
+    lagged: Count,
+    interrupted: Count,
+    dropped: [Count; DropReason::ALL.len()],
 }
 
-/// The counters themselves, and the metrics that say the same.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    arrived: AtomicU64,
-    ways: [AtomicU64; 3],
-    lagged: AtomicU64,
-    interrupted: AtomicU64,
-    dropped: [AtomicU64; DropReason::ALL.len()],
+#[derive(Debug)]
+struct Count {
+    total: AtomicU64,
+    metric: Key,
 }
 
 impl Counts {
+    /// The counters of the router of `realm`, on a backbone of this messaging system.
+    pub(super) fn new(system: &'static str, realm: &str) -> Self {
+        with_recorder(|recorder| {
+            for (name, description) in DESCRIPTIONS {
+                recorder.describe_counter(name.into(), Some(Unit::Count), description.into());
+            }
+        });
+        let count = |name: &'static str, label: Option<(&'static str, &'static str)>| {
+            let mut labels = vec![
+                Label::from_static_parts("messaging.system", system),
+                Label::new("mx.realm", realm.to_owned()),
+            ];
+            labels.extend(label.map(|(name, value)| Label::from_static_parts(name, value)));
+            Count { total: AtomicU64::new(0), metric: Key::from_parts(name, labels) }
+        };
+        Self {
+            arrived: count(ARRIVED, None),
+            ways: ["deliver", "down", "up"].map(|way| count(PASSED_ON, Some(("mx.way", way)))),
+            lagged: count(LAGGED, None),
+            interrupted: count(INTERRUPTED, None),
+            dropped: DropReason::ALL
+                .map(|reason| count(DROPPED, Some(("mx.reason", reason.as_str())))),
+        }
+    }
+
     pub(super) fn arrived(&self) {
-        self.arrived.fetch_add(1, Ordering::Relaxed);
-        counter!("mesh.federation.router.arrived").increment(1);
+        self.arrived.add(1);
     }
 
     pub(super) fn passed_on(&self, way: Way) {
-        self.ways[way as usize].fetch_add(1, Ordering::Relaxed);
-        counter!("mesh.federation.router.passed_on", "way" => way.as_str()).increment(1);
+        self.ways[way as usize].add(1);
     }
 
     pub(super) fn dropped(&self, reason: DropReason) {
-        self.dropped[reason as usize].fetch_add(1, Ordering::Relaxed);
-        counter!("mesh.federation.router.dropped", "reason" => reason.as_str()).increment(1);
+        self.dropped[reason as usize].add(1);
     }
 
     pub(super) fn lagged(&self, lost: u64) {
-        self.lagged.fetch_add(lost, Ordering::Relaxed);
-        counter!("mesh.federation.router.lagged").increment(lost);
+        self.lagged.add(lost);
     }
 
     pub(super) fn interrupted(&self) {
-        self.interrupted.fetch_add(1, Ordering::Relaxed);
-        counter!("mesh.federation.router.interrupted").increment(1);
+        self.interrupted.add(1);
     }
 
     pub(super) fn read(&self) -> RouterCounters {
-        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let [delivered, down, up] = &self.ways;
+        let [delivered, down, up] = self.ways.each_ref().map(Count::read);
         RouterCounters {
-            arrived: load(&self.arrived),
-            delivered: load(delivered),
-            down: load(down),
-            up: load(up),
-            lagged: load(&self.lagged),
-            interrupted: load(&self.interrupted),
-            dropped: std::array::from_fn(|reason| load(&self.dropped[reason])),
+            arrived: self.arrived.read(),
+            delivered,
+            down,
+            up,
+            lagged: self.lagged.read(),
+            interrupted: self.interrupted.read(),
+            dropped: self.dropped.each_ref().map(Count::read),
         }
+    }
+}
+
+impl Count {
+    fn add(&self, more: u64) {
+        self.total.fetch_add(more, Ordering::Relaxed);
+        with_recorder(|recorder| {
+            recorder.register_counter(&self.metric, &METADATA).increment(more);
+        });
+    }
+
+    fn read(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
     }
 }

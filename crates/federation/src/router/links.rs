@@ -45,14 +45,8 @@ struct State {
 
 impl Links {
     pub(super) fn new(backbone: Connection, realm: RealmName, options: RouterOptions) -> Self {
-        Self {
-            backbone,
-            realm,
-            options,
-            counts: Arc::default(),
-            state: Mutex::default(),
-            empty: Notify::new(),
-        }
+        let counts = Arc::new(Counts::new(backbone.system(), realm.as_str()));
+        Self { backbone, realm, options, counts, state: Mutex::default(), empty: Notify::new() }
     }
 
     /// Puts a message where it waits for its turn, behind what came before it for the same target.

@@ -73,9 +73,6 @@ pub(super) async fn a_wildcard_is_refused(ground: Ground) {
 /// Gateways of one realm share its mailboxes: each message comes to one of them, and where a right is for the
 /// group alone, nobody listens beside it.
 pub(super) async fn gateways_of_a_realm_share_its_mailboxes(ground: Ground) {
-    if ground == Ground::Memory {
-        return; // Its broker has no groups.
-    }
     let plans = vec![RealmPlan::new("acme.com").guarded(), RealmPlan::new("matrix-3")];
     let field = ground.raise(plans, Arc::new(ManualClock::new())).await;
     let [home, peer] = [0, 1].map(|number| field.realm(number));

@@ -51,6 +51,21 @@ impl Ground {
         }
     }
 
+    /// Whether subscriptions on the backbone can share.
+    pub(crate) fn has_groups(self) -> bool {
+        self != Self::Memory
+    }
+
+    /// Whether the bus inside a realm asks for rights, as a broker's does.
+    pub(crate) fn has_rights_inside(self) -> bool {
+        matches!(self, Self::Nats | Self::Amqp)
+    }
+
+    /// Whether the backbone's server is a test's own, and may be killed.
+    pub(crate) fn can_crash(self) -> bool {
+        matches!(self, Self::NatsAndMemory | Self::Nats)
+    }
+
     /// Raises the brokers, with everybody in the plans connected. The connections go by `clock`.
     pub(crate) async fn raise(self, plans: Vec<RealmPlan>, clock: Arc<dyn Clock>) -> Field {
         let plans: Vec<Placed> = plans.into_iter().enumerate().map(Placed::new).collect();
@@ -61,7 +76,7 @@ impl Ground {
             Self::AmqpAndMemory => Backbone::Amqp(Amqp::raise(&plans, false).await),
             Self::Amqp => Backbone::Amqp(Amqp::raise(&plans, true).await),
         };
-        let inside_too = matches!(self, Self::Nats | Self::Amqp);
+        let inside_too = self.has_rights_inside();
         let mut realms = Vec::new();
         for placed in &plans {
             let dial = async |who: Principal, inside: bool| {
@@ -83,13 +98,12 @@ impl Ground {
             let (name, kinds) = (placed.plan.name.clone(), placed.plan.kinds.clone());
             realms.push(Realm { name, kinds, between, sibling, gateway, app });
         }
-        Field { ground: self, backbone, realms }
+        Field { backbone, realms }
     }
 }
 
 /// The brokers with the realms on them.
 pub(crate) struct Field {
-    pub(crate) ground: Ground,
     backbone: Backbone,
     pub(crate) realms: Vec<Realm>,
 }
@@ -168,19 +182,10 @@ impl Field {
         topics.map(|topic| topic.as_str().to_owned()).collect()
     }
 
-    /// Kills the backbone's server and starts it again where it was. Only a nats-server is a test's own.
-    pub(crate) async fn crash(&self) -> bool {
-        let Backbone::Nats(nats) = &self.backbone else { return false };
+    /// Kills the backbone's server and starts it again where it was.
+    pub(crate) async fn crash(&self) {
+        let Backbone::Nats(nats) = &self.backbone else { panic!("not a test's own server") };
         nats.crash().await;
-        true
-    }
-
-    /// The nats-server with the backbone, where it is one.
-    pub(crate) fn nats(&self) -> Option<&mesh_testkit::servers::nats::MeshServer> {
-        match &self.backbone {
-            Backbone::Nats(nats) => Some(nats.server()),
-            _ => None,
-        }
     }
 }
 

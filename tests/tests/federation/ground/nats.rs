@@ -51,10 +51,6 @@ impl Nats {
         self.0.server().kill().unwrap();
         self.0.server().start().await.unwrap();
     }
-
-    pub(super) fn server(&self) -> &MeshServer {
-        &self.0
-    }
 }
 
 /// The name of a user; inside, with the realm's number, since users are the server's.

@@ -53,6 +53,36 @@ impl Default for ServerOptions {
 /// files that is renewed when they are. For a realm that has no web server of its own.
 ///
 /// Dropped, it ends at once, and whatever is under way with it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use std::time::Duration;
+/// use mesh_core::name::RealmName;
+/// use mesh_federation::discovery::{
+///     Document, HttpsServer, Published, RoutesOptions, ServerOptions, TlsFiles, inbox, routes,
+/// };
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # let made = rcgen::generate_simple_self_signed(["acme.com".to_owned()])?;
+/// # let folder = tempfile::tempdir()?;
+/// # let files = TlsFiles { certificate: folder.path().join("c"), key: folder.path().join("k") };
+/// # std::fs::write(&files.certificate, made.cert.pem())?;
+/// # std::fs::write(&files.key, made.signing_key.serialize_pem())?;
+/// // In earnest the inlet is the gateway's: `EdgeGateway::inlet`.
+/// let (inlet, _envelopes) = inbox(64);
+/// let document = Document::new(RealmName::new("acme.com")?).with_endpoint("https://acme.com/mx/1/in");
+/// let shown = Published::new(&document);
+///
+/// let router = routes(shown, Some(Arc::new(inlet)), &RoutesOptions::default());
+/// let clock = Arc::new(mesh_clock::SystemClock::new());
+/// let address = "127.0.0.1:0".parse()?;
+/// let server = HttpsServer::bind(address, files, router, ServerOptions::default(), clock).await?;
+/// assert_ne!(server.local_addr().port(), 0);
+/// server.close().await;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct HttpsServer {
     address: SocketAddr,

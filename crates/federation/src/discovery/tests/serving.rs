@@ -121,8 +121,8 @@ async fn who_says_nothing_is_put_out_and_keeps_nobody_else_waiting() {
     let (router, _) = says("hello");
     let options = ServerOptions {
         connections: 2,
-        handshake_timeout: Duration::from_millis(200),
-        head_timeout: Duration::from_millis(200),
+        handshake_timeout: SECOND,
+        head_timeout: SECOND,
         ..ServerOptions::default()
     };
     let server = world.serve_with(router, options).await;
