@@ -112,17 +112,19 @@ pub(super) fn granted(lease: &Lease, now: Now) -> RawJson<'static> {
 
 pub(super) fn refused(refusal: LeaseRefusal) -> Refused {
     let code = match refusal {
-        LeaseRefusal::RealmFull | LeaseRefusal::Full => codes::LIMIT,
+        LeaseRefusal::RealmFull | LeaseRefusal::Full | LeaseRefusal::SourcesFull => codes::LIMIT,
         LeaseRefusal::NotFound => codes::NOT_FOUND,
         LeaseRefusal::Collision => EdgeCode::BadRequest.as_str(),
     };
     Fault::new(code, refusal.to_string())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(super) fn unavailable(why: impl ToString) -> Refused {
     Fault::new(codes::UNAVAILABLE, why.to_string())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(crate) fn bad_request(why: impl ToString) -> Refused {
     Fault::edge(EdgeCode::BadRequest, why.to_string())
 }

@@ -20,6 +20,9 @@ pub struct LeaseLimits {
     pub per_realm: usize,
     /// The most leases of all realms. 1,000,000 unless told.
     pub total: usize,
+    /// The most distinct sources that there are leases of: each is a subscription on the local bus, also
+    /// where nothing is ever emitted. 20,000 unless told.
+    pub sources: usize,
 }
 
 impl Default for LeaseLimits {
@@ -29,6 +32,7 @@ impl Default for LeaseLimits {
             longest: Duration::from_secs(3600),
             per_realm: 1_000,
             total: 1_000_000,
+            sources: 20_000,
         }
     }
 }
@@ -115,6 +119,9 @@ pub enum LeaseRefusal {
     /// All realms together have as many as they may.
     #[error("there are as many leases as there may be")]
     Full,
+    /// There are leases of as many sources as there may be.
+    #[error("there are leases of as many sources as there may be")]
+    SourcesFull,
     /// There is none of this id, or it is not the asking realm's: which, is not told.
     #[error("the realm has no lease of this id")]
     NotFound,

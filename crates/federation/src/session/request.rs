@@ -94,6 +94,7 @@ pub(super) fn refused(refusal: SessionRefusal) -> Refused {
     Fault::new(code, refusal.to_string())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(super) fn unavailable(why: impl ToString) -> Refused {
     Fault::new(codes::UNAVAILABLE, why.to_string())
 }

@@ -1,6 +1,7 @@
 //! Shared state on a real nats-server: the contract of the port, what another realm's gateway can do to it,
 //! and what happens when the server goes.
 #![expect(unreachable_pub, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps tests is a test")]
 
 mod attacks;
 mod bed;

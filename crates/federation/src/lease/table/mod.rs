@@ -16,7 +16,8 @@ use crate::tables::millis;
 /// passed in.
 ///
 /// - The same source, sink realm and sink path have one lease, which is extended and never shortened.
-/// - At most [`LeaseLimits::per_realm`] of a realm, and [`LeaseLimits::total`] in all.
+/// - At most [`LeaseLimits::per_realm`] of a realm, [`LeaseLimits::total`] in all, and of
+///   [`LeaseLimits::sources`] sources.
 /// - A lease that has ended is heard of once, from [`expire`](Self::expire); until then it is in nobody's
 ///   way: it is neither forwarded nor refreshed.
 /// - One of these tables takes about 200 bytes a lease (`cargo xtask bench federation_state`). An end costs
@@ -128,6 +129,11 @@ impl LeaseTable {
             }
             if self.len() >= self.limits.total {
                 return Err(LeaseRefusal::Full);
+            }
+            let sources = &self.entries.sources;
+            let known = sources.find(ask.source.as_str()).is_some();
+            if !known && sources.len() >= self.limits.sources {
+                return Err(LeaseRefusal::SourcesFull);
             }
         }
         let end = self.limits.end(ask.lease, now);

@@ -75,7 +75,7 @@ proptest! {
                     } else {
                         Ok(())
                     };
-                    prop_assert_eq!(found.as_ref().map(|_| ()), expected.as_ref().map(|()| ()));
+                    prop_assert_eq!(found.as_ref().err(), expected.as_ref().err());
                     if let Ok(lease) = found {
                         let asks = ask.lease.map_or(60_000, |lease| lease.as_millis() as u64);
                         let before = model.0.get(&key).map_or(0, |known| known.ends);

@@ -233,7 +233,7 @@ async fn what_cant_be_read_is_counted_and_passed_over() {
     let status = facade.status();
     assert_eq!((status.leases, status.sources, status.counts.unreadable), (1, 1, 6));
     // Whatever it says, it lasts an hour from now at most.
-    let now = mesh_core::guard::Now::of(&ground.clock);
+    let now = Now::of(&ground.clock);
     assert_eq!(
         facade.lease(good).unwrap().expires_at(now).as_millis(),
         1_767_225_600_000 + 3_600_000

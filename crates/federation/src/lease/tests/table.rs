@@ -88,6 +88,19 @@ fn a_realm_has_its_share_and_all_together_have_theirs() {
 }
 
 #[test]
+fn there_are_leases_of_so_many_sources_and_no_more() {
+    let limits = LeaseLimits { sources: 2, ..LeaseLimits::default() };
+    let mut table = LeaseTable::new(limits, "g1");
+    let of = |n: u32, sink| ask(&format!("stock.emits.n{n}"), sink, "window.emits.stock");
+    let first = table.grant(&of(0, "shop"), at(0)).unwrap();
+    table.grant(&of(1, "shop"), at(0)).unwrap();
+    assert_eq!(table.grant(&of(2, "desk"), at(0)), Err(LeaseRefusal::SourcesFull));
+    table.grant(&of(1, "desk"), at(0)).unwrap();
+    table.end(first.id(), &first.sink_realm).unwrap();
+    table.grant(&of(2, "desk"), at(0)).unwrap();
+}
+
+#[test]
 fn a_lease_keeps_the_profile_of_who_subscribed_last() {
     let mut table = table();
     let legacy = LeaseAsk { profile: Profile::Legacy, ..stock("shop") };

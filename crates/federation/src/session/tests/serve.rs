@@ -171,7 +171,7 @@ async fn what_cant_be_read_is_counted_and_passed_over() {
             "expiresAtMs":9999999999999}}"#
         )
     };
-    let key = |name: &str| super::super::record::key("ada", &realm(name)).unwrap();
+    let key = |name: &str| record::key("ada", &realm(name)).unwrap();
     let other = StoreKey::new("session.0123").unwrap();
     let entries = [
         (key("a"), record("a", 1, "mxenv1")),
