@@ -7,6 +7,7 @@ mod failures;
 mod faulty;
 mod gateway;
 mod guards;
+mod hanging;
 mod limits;
 mod observe;
 mod props;
