@@ -11,9 +11,12 @@ use mesh_core::store::{
 };
 use mesh_core::topology::BucketAddress;
 
+use tokio::time::Instant;
+
 use super::looking::{self, Found};
 use super::writing::{Fate, What, Writing, store};
 use super::{NatsState, failure, settings, watching};
+use crate::link::deadline;
 
 /// A bucket of a [`NatsState`], which several gateways of one realm share. Clones are the same bucket.
 ///
@@ -40,7 +43,7 @@ impl NatsBucket {
         state: &NatsState,
         address: BucketAddress,
     ) -> Result<Self, StoreError> {
-        let info = settings::inspect(state, &address).await?;
+        let info = settings::inspect(state, &address, deadline(state.timeout)).await?;
         let of_stream = settings::largest(&address, &info)?;
         let of_server = state.owner.link().capabilities.limits().max_payload;
         let stream = address.stream().into();
@@ -55,8 +58,12 @@ impl NatsBucket {
         self.address.bucket()
     }
 
-    pub(super) async fn last(&self, key: &StoreKey) -> Result<Option<Found>, StoreError> {
-        let found = looking::last(&self.state, &self.address, key).await?;
+    pub(super) async fn last(
+        &self,
+        key: &StoreKey,
+        due: Instant,
+    ) -> Result<Option<Found>, StoreError> {
+        let found = looking::last(&self.state, &self.address, key, due).await?;
         if let Some(found) = &found {
             self.tell(found.revision);
         }
@@ -112,7 +119,7 @@ fn nobody_knows() -> StoreError {
 #[async_trait]
 impl KeyValue for NatsBucket {
     async fn read(&self, key: &StoreKey) -> Result<Option<Entry>, StoreError> {
-        Ok(self.last(key).await?.and_then(Found::into_entry))
+        Ok(self.last(key, deadline(self.state.timeout)).await?.and_then(Found::into_entry))
     }
 
     async fn write(
@@ -136,7 +143,7 @@ impl KeyValue for NatsBucket {
     ) -> Result<Removed, StoreError> {
         let mut writing = Writing::begin(self.state.timeout);
         // A notice of nothing would take room.
-        let Some(found) = self.last(key).await? else { return Ok(Removed::Done) };
+        let Some(found) = self.last(key, writing.due).await? else { return Ok(Removed::Done) };
         if found.value.is_none() {
             return Ok(Removed::Done);
         }

@@ -8,6 +8,7 @@ use mesh_core::store::{Entry, Revision, StoreError, StoreErrorKind, StoreKey};
 use mesh_core::topology::BucketAddress;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{NatsState, failure, settings};
 use crate::api_error::ApiError;
@@ -41,9 +42,10 @@ pub(super) async fn last(
     state: &NatsState,
     bucket: &BucketAddress,
     key: &StoreKey,
+    due: Instant,
 ) -> Result<Option<Found>, StoreError> {
     let entry = bucket.entry(key);
-    let found = look(state, bucket, &json!({ "last_by_subj": entry.as_str() })).await?;
+    let found = look(state, bucket, &json!({ "last_by_subj": entry.as_str() }), due).await?;
     match found {
         Some(found) if found.key.as_ref() != Some(key) => {
             Err(damaged("the server answers with another key"))
@@ -57,19 +59,21 @@ pub(super) async fn next(
     state: &NatsState,
     bucket: &BucketAddress,
     from: u64,
+    due: Instant,
 ) -> Result<Option<Found>, StoreError> {
     let all = bucket.entries();
-    look(state, bucket, &json!({ "seq": from, "next_by_subj": all.as_str() })).await
+    look(state, bucket, &json!({ "seq": from, "next_by_subj": all.as_str() }), due).await
 }
 
 async fn look(
     state: &NatsState,
     bucket: &BucketAddress,
     question: &serde_json::Value,
+    due: Instant,
 ) -> Result<Option<Found>, StoreError> {
     let subject = bucket.read();
     let body = question.to_string().into_bytes();
-    let answer = settings::call(state, Operation::Read, subject.as_str(), body).await?;
+    let answer = settings::call(state, Operation::Read, subject.as_str(), body, due).await?;
     let unclear = |problem| failure::unclear(Operation::Read, subject.as_str(), problem);
     match settings::read::<Stored>(&answer).map_err(unclear)? {
         Ok(stored) => read(bucket, stored.message).map(Some),

@@ -7,6 +7,7 @@ use mesh_core::store::{StoreError, StoreErrorKind};
 use mesh_core::topology::BucketAddress;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{NatsState, failure};
 use crate::api_error::{ApiError, Malformed};
@@ -97,13 +98,14 @@ pub(super) async fn create(
     }
     let subject = bucket.create();
     let body = config.to_string().into_bytes();
-    let answer = call(state, Operation::Assert, subject.as_str(), body).await?;
+    let due = deadline(state.timeout);
+    let answer = call(state, Operation::Assert, subject.as_str(), body, due).await?;
     match read(&answer)
         .map_err(|error| failure::unclear(Operation::Assert, subject.as_str(), error))?
     {
         Ok(Info { .. }) => Ok(()),
         Err(ApiError { err_code: ApiError::STREAM_EXISTS, .. }) => {
-            let found = inspect(state, bucket).await?;
+            let found = inspect(state, bucket, due).await?;
             differences(&config, &found.config).map_or(Ok(()), Err)
         }
         Err(refused) => Err(failure::refused(Operation::Assert, subject.as_str(), &refused)),
@@ -123,9 +125,13 @@ pub(super) struct Numbers {
     pub(super) last_seq: u64,
 }
 
-pub(super) async fn inspect(state: &NatsState, bucket: &BucketAddress) -> Result<Info, StoreError> {
+pub(super) async fn inspect(
+    state: &NatsState,
+    bucket: &BucketAddress,
+    due: Instant,
+) -> Result<Info, StoreError> {
     let subject = bucket.inspect();
-    let answer = call(state, Operation::Inspect, subject.as_str(), Vec::new()).await?;
+    let answer = call(state, Operation::Inspect, subject.as_str(), Vec::new(), due).await?;
     read(&answer)
         .map_err(|error| failure::unclear(Operation::Inspect, subject.as_str(), error))?
         .map_err(|refused| failure::refused(Operation::Inspect, subject.as_str(), &refused))
@@ -166,10 +172,10 @@ pub(super) async fn call(
     operation: Operation,
     subject: &str,
     body: Vec<u8>,
+    due: Instant,
 ) -> Result<bytes::Bytes, StoreError> {
     let link = state.owner.link();
     link.line.check_open(operation).map_err(failure::of)?;
-    let due = deadline(state.timeout);
     loop {
         let session = link.line.session_for(operation, subject, due).await.map_err(failure::of)?;
         match ask(&session, operation, subject, body.clone(), due).await {

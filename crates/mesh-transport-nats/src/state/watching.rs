@@ -45,7 +45,7 @@ pub(super) async fn watch(bucket: NatsBucket) -> Result<Changes, StoreError> {
     let arrivals = live::listen(&bucket.state.owner, place, queue, due, admit).await;
     let arrivals = arrivals.map_err(failure::of)?;
     // All that is stored after this answer is heard.
-    let info = settings::inspect(&bucket.state, &bucket.address).await?;
+    let info = settings::inspect(&bucket.state, &bucket.address, due).await?;
     let upto = info.state.last_seq;
     let present = standing(&bucket, info.state.first_seq, upto);
     let watching = Watching {
@@ -113,7 +113,8 @@ fn standing(bucket: &NatsBucket, first: u64, upto: u64) -> Standing {
                 if from > to {
                     return Ok(None);
                 }
-                let found = looking::next(&bucket.state, &bucket.address, from).await?;
+                let due = deadline(bucket.state.timeout);
+                let found = looking::next(&bucket.state, &bucket.address, from, due).await?;
                 let found = found.filter(|found| found.revision.0 <= to);
                 // An answer that does not go on would be asked for again and again.
                 if found.as_ref().is_some_and(|found| found.revision.0 < from) {
@@ -129,6 +130,12 @@ fn standing(bucket: &NatsBucket, first: u64, upto: u64) -> Standing {
         from = to + 1;
     }
     readers
+}
+
+/// The number that was stored last.
+async fn last(bucket: &NatsBucket) -> Result<u64, StoreError> {
+    let due = deadline(bucket.state.timeout);
+    Ok(settings::inspect(&bucket.state, &bucket.address, due).await?.state.last_seq)
 }
 
 enum Phase {
@@ -163,9 +170,7 @@ impl Watching {
                         }
                     }
                     None => {
-                        let bucket = &self.bucket;
-                        let now = settings::inspect(&bucket.state, &bucket.address).await?;
-                        self.phase = Phase::Catching(now.state.last_seq);
+                        self.phase = Phase::Catching(last(&self.bucket).await?);
                     }
                 },
                 Phase::Catching(upto) if *upto <= self.heard => {
@@ -230,9 +235,9 @@ impl Watching {
             }
             Some(_) => {}
             None => {
-                let now = settings::inspect(&self.bucket.state, &self.bucket.address).await?;
-                if now.state.last_seq > self.heard {
-                    self.doubt = Some((now.state.last_seq, deadline(LATE)));
+                let last = last(&self.bucket).await?;
+                if last > self.heard {
+                    self.doubt = Some((last, deadline(LATE)));
                 }
             }
         }

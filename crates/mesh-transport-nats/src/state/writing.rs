@@ -78,7 +78,7 @@ pub(super) async fn store(
                 return Ok(Fate::Stored(Revision(seq)));
             }
             Answered::Otherwise => {
-                let found = bucket.last(key).await?;
+                let found = bucket.last(key, writing.due).await?;
                 return match found {
                     Some(found) if found.id.as_deref() == Some(&*writing.id) => {
                         Ok(Fate::Stored(found.revision))
