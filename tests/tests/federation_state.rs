@@ -1,5 +1,11 @@
 //! What several gateways of one realm share, on a real nats-server, and what one keeps in a file: a message
 //! that came once comes in no second time, to whichever gateway, before or after a restart.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
 
 use std::sync::Arc;
 use std::time::Duration;
