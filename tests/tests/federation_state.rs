@@ -129,7 +129,7 @@ async fn a_replay_is_caught_by_either_gateway_of_a_realm() {
     // To both at once: one of them lets it pass.
     for id in 3..30 {
         let id = id.to_string();
-        let mut heard = [one.hears(&id), two.hears(&id)].map(|hears| Box::pin(hears));
+        let mut heard = [one.hears(&id), two.hears(&id)].map(Box::pin);
         let [first, second] = &mut heard;
         let (first, second) = tokio::join!(first, second);
         let mut outcomes = [first, second];
