@@ -17,10 +17,45 @@ use mesh_federation::session::{SessionLimits, SessionTable};
 
 const ENTRIES: u32 = 1_000_000;
 
+/// Which part a process of its own is to fill, and say what that took.
+const PART: &str = "MESH_BENCH_PART";
+
 fn main() {
+    if let Ok(part) = std::env::var(PART) {
+        println!("{}", filled(&part));
+        return;
+    }
     println!("{ENTRIES} entries; nanoseconds an entry");
     leases();
     sessions();
+}
+
+/// The resident bytes of one full table.
+fn filled(part: &str) -> usize {
+    let (asks, tabs) = match part {
+        "leases" | "leases by hand" => (asks(), Vec::new()),
+        _ => (Vec::new(), tabs()),
+    };
+    let before = resident();
+    let mut leases = LeaseTable::new(LeaseLimits::default(), "gateway-1");
+    let mut sessions = SessionTable::new(SessionLimits::default());
+    let mut hand = ByHand::default();
+    match part {
+        "leases" => give(&mut leases, &asks),
+        "leases by hand" => hand.put_all(asks.iter().map(ask_key), |n| when(n) + 60_000),
+        "sessions" => register(&mut sessions, &tabs),
+        _ => hand.put_all(tabs.iter().map(tab_key), |n| when(n) / 2 + 30_000),
+    }
+    let after = resident();
+    black_box((leases, sessions, hand));
+    after.saturating_sub(before)
+}
+
+/// What [`filled`] says, in a process where nothing was freed before.
+fn measured(part: &str) -> usize {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.env(PART, part).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
 fn at(millis: u64) -> Now {
@@ -35,7 +70,7 @@ fn when(n: u32) -> u64 {
     u64::from(n % 60) * 1_000
 }
 
-fn leases() {
+fn asks() -> Vec<LeaseAsk<'static>> {
     let ask = |n: u32| LeaseAsk {
         source: MxPath::new(format!("component{}.emits.changed", n % 1_000)).unwrap(),
         sink_realm: RealmName::new(format!("tenant-{}.example", n / 500)).unwrap(),
@@ -43,16 +78,24 @@ fn leases() {
         profile: Profile::MxEnv1,
         lease: None,
     };
-    let asks: Vec<_> = (0..ENTRIES).map(ask).collect();
+    (0..ENTRIES).map(ask).collect()
+}
 
-    let before = resident();
+fn ask_key(ask: &LeaseAsk<'_>) -> Key {
+    [ask.source.as_str(), ask.sink_realm.as_str(), ask.sink_path.as_str()].map(str::to_owned)
+}
+
+fn give(table: &mut LeaseTable, asks: &[LeaseAsk<'_>]) {
+    for (n, ask) in (0..).zip(asks) {
+        table.grant(ask, at(when(n))).unwrap();
+    }
+}
+
+fn leases() {
+    let asks = asks();
     let mut table = LeaseTable::new(LeaseLimits::default(), "gateway-1");
-    let ours_give = time(|| {
-        for (n, ask) in (0..).zip(&asks) {
-            table.grant(ask, at(when(n))).unwrap();
-        }
-    });
-    let ours_bytes = (table.bytes(), resident().saturating_sub(before));
+    let ours_give = time(|| give(&mut table, &asks));
+    let counted = table.bytes();
     let ids: Vec<_> = asks.iter().map(LeaseAsk::id).collect();
     let ours_extend = time(|| {
         for (n, (ask, id)) in (0..).zip(asks.iter().zip(&ids)) {
@@ -62,7 +105,8 @@ fn leases() {
     let source = MxPath::new("component7.emits.changed").unwrap();
     let ours_fan = time(|| {
         for _ in 0..1_000 {
-            black_box(table.sinks(&source, at(60_000)).map(|sink| sink.path.len()).sum::<usize>());
+            let sinks = table.sinks(&source, at(60_000));
+            black_box(sinks.map(|sink| sink.realm.len() + sink.path.len()).sum::<usize>());
         }
     });
     let ours_end = time(|| {
@@ -76,25 +120,12 @@ fn leases() {
     });
     drop(table);
 
-    let before = resident();
     let mut hand = ByHand::default();
-    let key = |ask: &LeaseAsk<'_>| {
-        [ask.source.as_str(), ask.sink_realm.as_str(), ask.sink_path.as_str()].map(str::to_owned)
-    };
-    let hand_give = time(|| {
-        for (n, ask) in (0..).zip(&asks) {
-            hand.put(key(ask), when(n) + 60_000);
-        }
-    });
-    let hand_bytes = resident().saturating_sub(before);
-    let hand_extend = time(|| {
-        for (n, ask) in (0..).zip(&asks) {
-            hand.put(key(ask), 90_000 + when(n) / 2);
-        }
-    });
+    let hand_give = time(|| hand.put_all(asks.iter().map(ask_key), |n| when(n) + 60_000));
+    let hand_extend = time(|| hand.put_all(asks.iter().map(ask_key), |n| 90_000 + when(n) / 2));
     let hand_end = time(|| hand.end_all());
 
-    bytes("leases", ours_bytes, hand_bytes);
+    bytes("leases", counted);
     line("give a lease", ours_give, hand_give);
     line("extend a lease", ours_extend, hand_extend);
     line("end a lease", ours_end, hand_end);
@@ -102,21 +133,31 @@ fn leases() {
     println!("{:<28} ours {each:>8.1} ns a sink", "sinks of an event");
 }
 
-fn sessions() {
+type Tab = (String, RealmName);
+
+fn tabs() -> Vec<Tab> {
     let tab = |n: u32| {
         let realm = RealmName::new(format!("tab-{n}.tenant.example")).unwrap();
         (format!("https%3A%2F%2Fid.example|user-{}", n / 2), realm)
     };
-    let tabs: Vec<_> = (0..ENTRIES).map(tab).collect();
+    (0..ENTRIES).map(tab).collect()
+}
 
-    let before = resident();
+fn tab_key((principal, realm): &Tab) -> Key {
+    [principal.clone(), realm.as_str().to_owned(), String::new()]
+}
+
+fn register(table: &mut SessionTable, tabs: &[Tab]) {
+    for (n, (principal, realm)) in (0..).zip(tabs) {
+        table.register(principal, realm, Profile::MxEnv1, at(when(n) / 2)).unwrap();
+    }
+}
+
+fn sessions() {
+    let tabs = tabs();
     let mut table = SessionTable::new(SessionLimits::default());
-    let ours_give = time(|| {
-        for (n, (principal, realm)) in (0..).zip(&tabs) {
-            table.register(principal, realm, Profile::MxEnv1, at(when(n) / 2)).unwrap();
-        }
-    });
-    let ours_bytes = (table.bytes(), resident().saturating_sub(before));
+    let ours_give = time(|| register(&mut table, &tabs));
+    let counted = table.bytes();
     let ours_extend = time(|| {
         for (n, (principal, realm)) in (0..).zip(&tabs) {
             table.heartbeat(principal, realm, at(29_000 + when(n) / 60)).unwrap();
@@ -138,25 +179,12 @@ fn sessions() {
     });
     drop(table);
 
-    let before = resident();
     let mut hand = ByHand::default();
-    let key = |(principal, realm): &(String, RealmName)| {
-        [principal.clone(), realm.as_str().to_owned(), String::new()]
-    };
-    let hand_give = time(|| {
-        for (n, tab) in (0..).zip(&tabs) {
-            hand.put(key(tab), when(n) / 2 + 30_000);
-        }
-    });
-    let hand_bytes = resident().saturating_sub(before);
-    let hand_extend = time(|| {
-        for (n, tab) in (0..).zip(&tabs) {
-            hand.put(key(tab), 59_000 + when(n) / 60);
-        }
-    });
+    let hand_give = time(|| hand.put_all(tabs.iter().map(tab_key), |n| when(n) / 2 + 30_000));
+    let hand_extend = time(|| hand.put_all(tabs.iter().map(tab_key), |n| 59_000 + when(n) / 60));
     let hand_end = time(|| hand.end_all());
 
-    bytes("sessions", ours_bytes, hand_bytes);
+    bytes("sessions", counted);
     line("register a session", ours_give, hand_give);
     line("heartbeat", ours_extend, hand_extend);
     line("end a session", ours_end, hand_end);
@@ -178,6 +206,12 @@ impl ByHand {
             self.ends.remove(&(before, key.clone()));
         }
         self.ends.insert((end, key));
+    }
+
+    fn put_all(&mut self, keys: impl Iterator<Item = Key>, end: impl Fn(u32) -> u64) {
+        for (n, key) in (0..).zip(keys) {
+            self.put(key, end(n));
+        }
     }
 
     fn end_all(&mut self) {
@@ -204,13 +238,13 @@ fn line(name: &str, ours: Duration, hand: Duration) {
     );
 }
 
-fn bytes(name: &str, (counted, ours): (usize, usize), hand: usize) {
+fn bytes(name: &str, counted: usize) {
     let each = |bytes: usize| bytes as f64 / f64::from(ENTRIES);
     println!(
         "{name:<28} ours {:>6.0} bytes each, {:>6.0} as it counts itself   by hand {:>6.0} bytes each",
-        each(ours),
+        each(measured(name)),
         each(counted),
-        each(hand)
+        each(measured(&format!("{name} by hand")))
     );
 }
 

@@ -126,7 +126,10 @@ impl RealmClient {
             }
             None => None,
         };
-        let how = GatewayOptions { answers: Some(answers.clone()), ..options.gateway.clone() };
+        // Who proves what it sends proves what it answers.
+        let signer = options.gateway.signer.clone().or_else(|| outside.signer().cloned());
+        let answers_to = Some(answers.clone());
+        let how = GatewayOptions { answers: answers_to, signer, ..options.gateway.clone() };
         let gateway = EdgeGateway::start(config, backbone, local, how).await?;
         Ok(Self::make(host, outside, answers, options, facade, Some(gateway)).await?)
     }

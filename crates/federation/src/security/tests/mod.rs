@@ -1,3 +1,4 @@
+mod answers;
 mod forged;
 mod guard;
 mod keys;
