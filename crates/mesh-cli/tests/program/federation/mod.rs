@@ -5,9 +5,12 @@ mod bed;
 mod files;
 mod process;
 
+use std::net::TcpListener;
+
 use mesh_core::json::RawJson;
 use mesh_core::mx::Fault;
 use mesh_federation::Call;
+use mesh_testkit::servers::Certificate;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -269,6 +272,53 @@ async fn a_realm_that_proves_itself_is_let_in_and_one_that_does_not_is_not_answe
     let (_acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
     let (code, lines, told) = ask(&bed, 0, &["call", COUNT, "7"]);
     assert_eq!((code, &lines[0]["answer"]), (Some(0), &json!(7)), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_goes_over_https_to_a_realm_that_says_where() {
+    let bed = Bed::raise("federation-https").await;
+    let certificate = Certificate::local().unwrap();
+    bed.folder.write("shop/tls.pem", certificate.cert_pem());
+    bed.folder.write("shop/tls.key", certificate.key_pem());
+    bed.folder.write("acme/roots.pem", certificate.cert_pem());
+    let key = mesh(&["federation", "keygen", &bed.file(0, "acme.pem"), "--algorithm", "ES256"]);
+    let jwks: Value = serde_json::from_slice(&key.stdout).unwrap();
+    bed.folder.write("shop/acme.jwks", &key.stdout);
+    let kid = jwks["keys"][0]["kid"].as_str().unwrap();
+    let port = free_port();
+    bed.say(
+        1,
+        &format!(
+            "[security]\n[discovery]\nread = false\n[discovery.serve]\nlisten = '127.0.0.1:{port}'
+             certificate = 'tls.pem'\nkey = 'tls.key'\nendpoint = 'https://localhost:{port}/mx/1/in'
+             [peers.'acme.com']\njwks = 'acme.jwks'"
+        ),
+    );
+    bed.say(
+        0,
+        &format!(
+            "[security]\nrequired = 'none'\nkey = 'acme.pem'\nkid = '{kid}'\nalgorithm = 'ES256'
+             [discovery]\ndirect = true\nhosts = ['localhost']\nports = [{port}]\nroots = 'roots.pem'
+             [peers.'shop.example']\ndocument = 'https://localhost:{port}/.well-known/mx'"
+        ),
+    );
+    let host = bed.host(1).await;
+    let echo = |call: Call| async move { Ok(call.params) };
+    let _counts = host.accept("stock.accepts.count".parse().unwrap(), echo).await.unwrap();
+    let (_shop, listening) = Process::serve(&bed.file(1, "gateway.toml"));
+    assert_eq!(listening["https"], format!("127.0.0.1:{port}"));
+    let (_acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
+    let (code, lines, told) = ask(&bed, 0, &["call", COUNT, "7"]);
+    assert_eq!((code, &lines[0]["answer"]), (Some(0), &json!(7)), "{told}");
+    let (_, lines, _) = ask(&bed, 1, &["guards"]);
+    assert_eq!(lines[0]["counters"]["replied"], 1);
+    let ears = lines[0]["ears"].as_array().unwrap();
+    assert!(ears.iter().all(|ear| ear["on"] != "backbone" || ear["heard"] == 0), "{ears:?}");
+}
+
+/// A port that nobody has now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[tokio::test(flavor = "multi_thread")]
