@@ -146,7 +146,7 @@ pub(super) struct Router {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Security {
-    pub(super) required: values::Required,
+    pub(super) required: Option<Spanned<RequiredOf>>,
     /// Realms whose legacy messages pass unproven.
     pub(super) legacy: Vec<RealmName>,
     /// The file with this realm's private key, PEM.
@@ -154,6 +154,13 @@ pub(super) struct Security {
     /// Its id in what is published.
     pub(super) kid: Option<String>,
     pub(super) algorithm: AlgorithmName,
+}
+
+impl Security {
+    /// Who has to prove itself: all, unless told.
+    pub(super) fn required(&self) -> RequiredOf {
+        self.required.as_ref().map(|required| required.get_ref().clone()).unwrap_or_default()
+    }
 }
 
 /// How realms are found, and how this one is.

@@ -144,9 +144,18 @@ fn sense(config: &Config, text: &str) -> Vec<Problem> {
         let hint = "`mesh federation keygen` has printed it with the public key";
         wrong(key.span(), "missing-key", "a key needs its `kid`".to_owned(), hint);
     }
+    if let Some(security) = &config.security
+        && !has_keys(config, security)
+    {
+        let span = security.required.as_ref().map_or(0..0, Spanned::span);
+        let message = "nobody can prove itself who has to: no keys are known".to_owned();
+        let hint =
+            "give peers their `jwks`, let `discovery` find keys, or say `required = \"none\"`";
+        wrong(span, "no-keys", message, hint);
+    }
     if let Some(discovery) = &config.discovery {
         let endpoint = discovery.serve.as_ref().and_then(|serve| serve.endpoint.as_ref());
-        let all = |security: &Security| security.required == RequiredOf::All;
+        let all = |security: &Security| security.required() == RequiredOf::All;
         if let Some(endpoint) = endpoint
             && !config.security.as_ref().is_some_and(all)
         {
@@ -168,6 +177,19 @@ fn sense(config: &Config, text: &str) -> Vec<Problem> {
         }
     }
     found
+}
+
+/// Whether there is a way to the keys of those that have to prove themselves: of one of all, or of each.
+fn has_keys(config: &Config, security: &Security) -> bool {
+    if config.discovery.as_ref().is_some_and(|discovery| discovery.read.unwrap_or(true)) {
+        return true;
+    }
+    let has = |realm| config.peers.get(realm).is_some_and(|peer| peer.jwks.is_some());
+    match security.required() {
+        RequiredOf::None => true,
+        RequiredOf::All => config.peers.keys().any(has),
+        RequiredOf::Realms(realms) => realms.iter().all(has),
+    }
 }
 
 /// What may be connected to. A network that is none is told of otherwise.

@@ -40,10 +40,10 @@ pub(super) fn guards(
             Some(discovery) => Arc::new((known, DiscoveredKeys::new(Arc::clone(discovery)))),
             None => Arc::new(known),
         };
-        let required = match &security.required {
+        let required = match security.required() {
             RequiredOf::All => Required::All,
             RequiredOf::None => Required::Off,
-            RequiredOf::Realms(realms) => Required::Realms(realms.iter().cloned().collect()),
+            RequiredOf::Realms(realms) => Required::Realms(realms.into_iter().collect()),
         };
         let guard = MxSec::new(config.realm.clone(), keys).required(required);
         let legacy = security.legacy.iter().cloned();

@@ -86,7 +86,7 @@ fn a_key_is_written_for_its_owner_alone_and_never_over_another() {
         // The gateway that is given it starts.
         let kid = told["kid"].as_str().unwrap();
         let with = format!(
-            "{LEAST}[security]\nkey = '{algorithm}.pem'\nkid = '{kid}'\nalgorithm = '{algorithm}'\n"
+            "{LEAST}[security]\nrequired = 'none'\nkey = '{algorithm}.pem'\nkid = '{kid}'\nalgorithm = '{algorithm}'\n"
         );
         let (gateway, _) = super::Process::serve(&folder.write("gateway.toml", with));
         drop(gateway);
