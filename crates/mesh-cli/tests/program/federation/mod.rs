@@ -2,6 +2,7 @@
 
 mod amqp;
 mod bed;
+mod documented;
 mod files;
 mod process;
 
