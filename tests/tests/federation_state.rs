@@ -7,7 +7,6 @@
     reason = "helpers of tests fail the test"
 )]
 
-
 use std::sync::Arc;
 use std::time::Duration;
 
