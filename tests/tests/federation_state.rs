@@ -7,7 +7,6 @@
     clippy::panic,
     reason = "helpers of tests fail the test"
 )]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -98,7 +98,7 @@ async fn a_component_of_another_realm_is_called_in_both_profiles() {
         let inside = two.shop.call(COUNT, &RawJson::NULL).await.unwrap_err();
         assert_eq!(inside.to_string(), "STOCK.LOCAL: from inside");
         let denied = two.home.call("matrix://shop.example/till.accepts.open", &RawJson::NULL).await;
-        assert_eq!(denied.unwrap_err().edge_code(), Some(mesh_core::mx::EdgeCode::PolicyDenied));
+        assert_eq!(denied.unwrap_err().edge_code(), Some(EdgeCode::PolicyDenied));
         let closed = two.home.call("matrix://shop.example/_edge.accepts.x", &RawJson::NULL).await;
         assert!(matches!(closed.unwrap_err(), RemoteError::Refused { .. }));
     }
