@@ -6,7 +6,7 @@ use mesh_core::port::SubscribeOptions;
 use tokio::sync::{TryAcquireError, watch};
 
 use super::super::{RealmClient, RemoteError};
-use super::keeper::{Asker, Keeper, Stop, nothing};
+use super::keeper::{Asker, Keeper, Stop, missed, nothing};
 use super::{News, Told, Watch};
 use crate::RegisterError;
 use crate::local::Listening;
@@ -20,6 +20,11 @@ impl RealmClient {
     /// Watches the event at `uri`, `matrix://<realm>/<path>` on the plane `emits`, from when this returns:
     /// then the other realm has given a lease. An event of this realm is heard on the local bus, without
     /// one.
+    ///
+    /// Events come in by this realm's own gateway, and are held to its rate and its marks against replays:
+    /// what is over them is [`Seen::Missed`](super::Seen::Missed). A realm that says more than 50 events a
+    /// second needs a quota of its own ([`RateLimits::listed`](mesh_core::guard::RateLimits::listed)), and
+    /// room for so many marks ([`ReplayLimits::per_realm`](mesh_core::guard::ReplayLimits::per_realm)).
     ///
     /// # Errors
     /// [`RemoteError`]: the other realm refuses it (`MX.SUB.BAD_SOURCE`, `MX.EDGE.POLICY_DENIED`) or can't
@@ -56,9 +61,14 @@ impl RealmClient {
         let events = self.listen(&sink).await?;
         let notices = self.listen(&own("lease-notice")?).await?;
         let life = self.0.options.lease.clamp(SHORTEST, LONGEST);
+        let told = news.clone();
+        let tell = move |at_least| missed(&told, at_least);
+        let refused = self.answers().sinks().watch(sink.as_str(), tell);
         let asker = Asker { client: self.clone(), uri: uri.clone(), sink, life };
         let lease = asker.subscribe().await?;
-        tokio::spawn(Keeper { asker, notices, stop: stopped, news }.keep(lease, place));
+        tokio::spawn(
+            Keeper { asker, notices, stop: stopped, news, _sink: refused }.keep(lease, place),
+        );
         Ok(Watch::new(uri, events, heard, stop))
     }
 
