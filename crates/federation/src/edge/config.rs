@@ -82,6 +82,12 @@ impl EdgeConfig {
 }
 
 impl EdgeRules {
+    /// The policy, unless it is in shadow.
+    #[must_use]
+    pub fn enforced_policy(&self) -> Option<Arc<dyn Policy>> {
+        self.policy.clone().filter(|_| !self.shadow.contains(&Stage::Policy))
+    }
+
     /// The same with this policy.
     #[must_use]
     pub fn policy(mut self, policy: impl Policy + 'static) -> Self {

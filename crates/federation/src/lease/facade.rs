@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mesh_core::guard::Policy;
 use mesh_core::port::Connection;
 use mesh_core::store::{KeyValue, StoreError};
 use parking_lot::Mutex;
@@ -76,6 +77,9 @@ pub struct FederationOptions {
     pub shared: SharedOptions,
     /// What proves this realm to others, where they want that.
     pub sign: Option<Arc<dyn Sign>>,
+    /// Which realm may hear which events: at each `subscribe` and `refresh` it is asked about a command of
+    /// that realm to the path of the source, which is never `proven` there. Without one every realm may hear what is not closed.
+    pub policy: Option<Arc<dyn Policy>>,
     /// Where ids come from.
     pub random: Arc<dyn Random>,
 }
@@ -89,6 +93,7 @@ impl Default for FederationOptions {
             store: None,
             shared: SharedOptions::default(),
             sign: None,
+            policy: None,
             random: Arc::new(OsRandom::new()),
         }
     }
@@ -148,7 +153,8 @@ impl FederationFacade {
         backbone: Connection,
         options: FederationOptions,
     ) -> Result<Self, FederationError> {
-        let FederationOptions { limits, outbox, buffer, store, shared, sign, random } = options;
+        let FederationOptions { limits, outbox, buffer, store, shared, sign, policy, random } =
+            options;
         let counts = Arc::<Counts>::default();
         let shared = match store {
             Some(store) => Some(Shared::new(store, shared, Arc::clone(&random), limits)?),
@@ -173,6 +179,7 @@ impl FederationFacade {
             outboxes: Outboxes::new(setup),
             counts,
             sooner: Notify::new(),
+            policy,
             shared,
         });
         // From here on a failure stops what was begun.

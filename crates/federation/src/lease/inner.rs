@@ -2,9 +2,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mesh_core::guard::Now;
+use mesh_core::guard::{Inbound, Now, Policy, Ruling};
 use mesh_core::json::RawJson;
-use mesh_core::mx::{Fault, MxPath};
+use mesh_core::mx::{EdgeCode, Fault, MsgType, MxPath};
 use mesh_core::name::RealmName;
 use mesh_core::port::{Clock, Connection};
 use parking_lot::Mutex;
@@ -29,6 +29,8 @@ pub(super) struct Inner {
     pub(super) counts: Arc<Counts>,
     /// Told when a lease ends earlier than all others.
     pub(super) sooner: Notify,
+    /// Which realm may hear which events.
+    pub(super) policy: Option<Arc<dyn Policy>>,
     /// Where leases are kept beyond this process.
     pub(super) shared: Option<Shared>,
 }
@@ -53,6 +55,7 @@ impl Inner {
 
     pub(super) async fn subscribe(self: Arc<Self>, call: Call) -> Answer {
         let ask = remote(&call).and_then(|from| subscription(&self.realm, from, &call.params));
+        let ask = ask.and_then(|ask| self.permit(&call, &ask.source).map(|()| ask));
         let lease = match ask {
             Ok(ask) => self.grant(&ask).await,
             Err(fault) => Err(fault),
@@ -61,7 +64,16 @@ impl Inner {
     }
 
     pub(super) async fn refresh(self: Arc<Self>, call: Call) -> Answer {
-        let lease = match remote(&call).and_then(|from| Ok((from, named(&call.params)?))) {
+        let asked = remote(&call).and_then(|from| Ok((from, named(&call.params)?)));
+        let asked = asked.and_then(|(from, (id, span))| {
+            // Of another's nothing is told, not even that it is there.
+            let known = self.state.lock().table.lease(id);
+            if let Some(lease) = known.filter(|lease| lease.sink_realm == from.realm) {
+                self.permit(&call, &lease.source)?;
+            }
+            Ok((from, (id, span)))
+        });
+        let lease = match asked {
             Ok((from, (id, span))) => self.extend(id, &from.realm, span).await,
             Err(fault) => Err(fault),
         };
@@ -78,6 +90,24 @@ impl Inner {
             RawJson::from_serialize(&body).unwrap_or(RawJson::NULL)
         });
         self.answered(&self.counts.unsubscribed, answer)
+    }
+
+    /// Whether the policy lets the asking realm hear `source`.
+    fn permit(&self, call: &Call, source: &MxPath<'_>) -> Result<(), Fault<'static>> {
+        let Some(policy) = &self.policy else { return Ok(()) };
+        let from = remote(call)?;
+        let path = source.to_string();
+        let mut inbound = Inbound::new(MsgType::Cmd);
+        inbound.profile = from.profile.name();
+        inbound.from_realm = Some(from.realm.as_str());
+        inbound.to_realm = Some(self.realm.as_str());
+        inbound.to_path = Some(&path);
+        inbound.msg_id = from.msg_id.as_deref();
+        inbound.principal_key = from.principal_key.as_deref();
+        match policy.rule(&inbound) {
+            Ruling::Allow => Ok(()),
+            Ruling::Deny(why) => Err(Fault::edge(EdgeCode::PolicyDenied, why)),
+        }
     }
 
     fn answered(&self, count: &std::sync::atomic::AtomicU64, answer: Answer) -> Answer {

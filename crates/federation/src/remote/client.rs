@@ -121,7 +121,9 @@ impl RealmClient {
         let facade = match options.events.clone() {
             Some(events) => {
                 let sign = events.sign.clone().or_else(|| outside.signer().cloned());
-                let events = FederationOptions { sign, ..events };
+                // Who may not reach a path hears nothing of it either.
+                let policy = events.policy.clone().or_else(|| config.rules.enforced_policy());
+                let events = FederationOptions { sign, policy, ..events };
                 Some(FederationFacade::start(&host, backbone.clone(), events).await?)
             }
             None => None,

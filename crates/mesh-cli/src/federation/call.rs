@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::config::{ProfileName, Span};
 use super::desk::{Called, Calling, Failed, FailedKind, LONGEST};
-use super::operator::Reach;
+use super::operator::{self, Reach};
 use super::runtime::until_interrupted;
 use crate::shell::style::ERROR;
 use crate::shell::{Answer, Exit, Failure, Shell, input, json};
@@ -42,6 +42,7 @@ const MOST: usize = 1 << 20;
 const SLACK: Duration = Duration::from_secs(5);
 
 pub(super) fn run(asked: &Call, shell: &mut Shell) -> Result<Exit, Failure> {
+    operator::uri(&asked.uri)?;
     let body = match asked.body.as_str() {
         input::STDIN => {
             let bytes = input::bytes(input::STDIN.as_ref(), MOST)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mesh_core::json::RawJson;
-use mesh_core::mx::MxPath;
+use mesh_core::mx::{MxPath, MxUri};
 use mesh_core::name::RealmName;
 use mesh_core::port::Connection;
 use mesh_federation::{LocalError, LocalOptions, LocalRequestReplyClient};
@@ -24,7 +24,7 @@ pub(super) struct Reach {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The realm, where no --config says it.
-    #[arg(long, value_name = "REALM", required_unless_present = "config")]
+    #[arg(long, value_name = "REALM")]
     realm: Option<RealmName>,
     /// The file with a credential for the realm's own bus, which lets one publish to
     /// `mx/1/<realm>/_operator.accepts.*`. Else the one of --config, else the one that
@@ -74,7 +74,10 @@ impl Reach {
         let options = LocalOptions::default();
         let asks = LocalRequestReplyClient::new(realm.clone(), bus.clone(), options).await;
         let asks = asks.map_err(|error| {
-            let hint = "the credential must let one listen to mx/1/<realm>/_reply.*";
+            let hint = format!(
+                "see that {realm} is the realm of this credential, which must let one listen to \
+                 mx/1/{realm}/_reply.*"
+            );
             Failure::new(words(&error), hint).at(credential.display())
         })?;
         Ok(Operator { realm, bus, asks })
@@ -97,11 +100,19 @@ pub(super) async fn dial(credential: &std::path::Path) -> Result<Connection, Fai
         let hint = match &error {
             mesh_sdk::ConnectError::Bootstrap { .. } => "name a credential of somebody",
             _ => {
-                "see that the file can be read, that the broker runs at its address, and that it \
-                  still takes its user and password"
+                "see that the file can be read, that the broker runs at its address with a certificate of \
+                 its fingerprint, and that it still takes its user and password"
             }
         };
         Failure::new(words(&error), hint).at(credential.display())
+    })
+}
+
+/// Whether a text is a URI at all, before anybody is asked.
+pub(super) fn uri(text: &str) -> Result<(), Failure> {
+    MxUri::parse(text).map(drop).map_err(|error| {
+        let hint = "`mesh uri explain` says what is wrong with it, and what may be meant";
+        Failure::new(error.to_string(), hint).at(text)
     })
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::desk::{KEEP, Known, Line, To, Told, WatchBegun, Watching, path_of};
-use super::operator::{Operator, Reach};
+use super::operator::{self, Operator, Reach};
 use super::runtime::{new, words};
 use crate::shell::style::{FAINT, GOOD};
 use crate::shell::{Answer, Exit, Failure, Shell, json};
@@ -36,6 +36,7 @@ pub(super) struct Watch {
 }
 
 pub(super) fn run(asked: &Watch, shell: &mut Shell) -> Result<Exit, Failure> {
+    operator::uri(&asked.uri)?;
     new()?.block_on(async {
         let operator = asked.reach.connect(shell).await?;
         let to = To { to: OsRandom::new().id() };

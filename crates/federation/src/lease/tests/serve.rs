@@ -312,3 +312,33 @@ fn ids_of_messages_are_random_unless_a_seed_is_given() {
     assert_ne!(OsRandom::new().id(), OsRandom::new().id());
     assert_eq!(Seeded::new(1).id(), Seeded::new(1).id());
 }
+
+/// Denies what begins with this, from now on or until it is changed.
+#[derive(Debug, Default)]
+struct Changing(parking_lot::Mutex<Option<mesh_core::guard::PrefixDeny>>);
+
+impl mesh_core::guard::Policy for Changing {
+    fn rule(&self, inbound: &mesh_core::guard::Inbound<'_>) -> mesh_core::guard::Ruling {
+        assert_eq!(inbound.from_realm, Some("shop"));
+        let denied = self.0.lock().clone();
+        denied.map_or(mesh_core::guard::Ruling::Allow, |denied| denied.rule(inbound))
+    }
+}
+
+#[tokio::test]
+async fn what_the_policy_denies_is_not_heard_either() {
+    let ground = Ground::new();
+    let policy = std::sync::Arc::new(Changing::default());
+    let options = FederationOptions { policy: Some(policy.clone()), ..Default::default() };
+    let facade = start(&ground, options).await;
+    let shop = Some(mx("shop"));
+    let id = subscribed(&ground, mx("shop"), STOCK).await;
+    *policy.0.lock() = Some(mesh_core::guard::PrefixDeny::new(["stock"]));
+    for (command, body) in [(SUBSCRIBE, STOCK), (REFRESH, &by_id(&id))] {
+        let fault = ground.ask(command, shop, body).await.unwrap_err();
+        assert_eq!(fault.code, "MX.EDGE.POLICY_DENIED", "{command}");
+    }
+    // What it has it may give back.
+    ground.ask(UNSUBSCRIBE, shop, &by_id(&id)).await.unwrap();
+    assert_eq!(facade.status().counts.refused, 2);
+}

@@ -82,7 +82,8 @@ fn shape(error: &toml::de::Error, text: &str) -> Problem {
             Some((_, known)) => format!("did you mean `{known}`?"),
             None => format!("known here are {}", known.join(", ")),
         };
-        ("unknown-key", hint)
+        let code = if message.starts_with("unknown variant") { "bad-value" } else { "unknown-key" };
+        (code, hint)
     } else if message.starts_with("missing field") {
         ("missing-key", "write it; docs/schema/gateway.schema.json says what each is".to_owned())
     } else if message.starts_with("invalid type") || message.starts_with("expected ") {

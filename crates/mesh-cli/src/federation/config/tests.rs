@@ -45,7 +45,7 @@ fn the_example_is_in_order_and_says_every_key_of_the_schema() {
 fn a_mistake_is_told_at_its_line_and_column() {
     for (more, expected) in [
         ("mailbox = ['mx']", "unknown-key at 4:1"),
-        ("profile = 'new'", "unknown-key at 4:11"),
+        ("profile = 'new'", "bad-value at 4:11"),
         ("state = 5", "wrong-type at 4:9"),
         ("state = 'disk'", "wrong-type at 4:9"),
         ("mailboxes = ['mx']", "mailboxes at 4:13"),

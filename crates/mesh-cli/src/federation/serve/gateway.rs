@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_clock::SystemClock;
+use mesh_core::guard::Policy;
 use mesh_core::identity::Principal;
 use mesh_core::mx::Profile;
 use mesh_core::name::InstanceName;
@@ -24,6 +25,7 @@ use super::super::config::{Bus, Config, GatewayFile, Mailbox, Waits, edge_rules}
 use super::super::desk::{Desk, LONGEST, Watches};
 use super::super::operator::dial;
 use super::super::runtime::words;
+use super::hearers::Hearers;
 use super::state::Stores;
 use super::told::{Closed, Ends, Serving};
 use super::{finding, proving};
@@ -42,6 +44,7 @@ pub(super) struct Running {
     https: Option<HttpsServer>,
     stores: Stores,
     waiting: Vec<Waits>,
+    hearers: Arc<Hearers>,
     ends: Ends,
 }
 
@@ -75,7 +78,9 @@ impl Running {
 
         // What other realms may ask of the realm itself is there before they are let in.
         let host = ComponentHost::new(config.realm.clone(), local.clone(), HostOptions::default());
-        let events = lease_options(config, &backbone, &stores, signer.clone());
+        let hearers = Arc::new(Hearers::of(&edge_rules(config, &waiting)));
+        let mut events = lease_options(config, &backbone, &stores, signer.clone());
+        events.policy = Some(Arc::clone(&hearers) as Arc<dyn Policy>);
         let facade = FederationFacade::start(&host, backbone.clone(), events).await;
         let facade = facade.map_err(|error| refused("leases", &error))?;
         let limits = session_limits(config);
@@ -146,6 +151,7 @@ impl Running {
             https,
             stores,
             waiting,
+            hearers,
             ends,
         })
     }
@@ -153,7 +159,10 @@ impl Running {
     /// Puts the rules of a file in force.
     pub(super) fn reload(&self, config: &Config) -> Result<(), Failure> {
         let rules = edge_rules(config, &self.waiting);
-        self.gateway.reload(rules).map_err(|error| refused("rules", &error))
+        let hearers = Hearers::of(&rules);
+        self.gateway.reload(rules).map_err(|error| refused("rules", &error))?;
+        self.hearers.become_of(hearers);
+        Ok(())
     }
 
     /// Where it listens.
@@ -263,8 +272,9 @@ fn routes(config: &Config) -> Result<Option<Routes>, Failure> {
 fn refused(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Failure {
     let hint = match what {
         "gateway" | "leases" | "sessions" | "operator" | "client" => {
-            "see that both users have a gateway's rights: the realm's mailboxes on the backbone, and what \
-             it takes, asks and hears on the realm's bus"
+            "what begins with mx/1/ is for the user of `local` to have, all else for the user of `backbone`: see \
+             that the two are not exchanged, that `realm` is theirs, and that each has a gateway's rights, as in \
+             docs/federation-server.conf"
         }
         "router" => "a router listens at mx/route/1/<realm>/00, and publishes to its neighbours'",
         _ => "MESH_LOG=debug tells more of what happened",

@@ -2,6 +2,7 @@
 
 mod finding;
 mod gateway;
+mod hearers;
 mod proving;
 mod reload;
 mod signals;

@@ -182,6 +182,33 @@ async fn a_watch_of_what_is_refused_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn events_of_what_is_denied_are_not_watched_either() {
+    let bed = Bed::raise("federation-denied").await;
+    bed.say(1, "[policy]\ndeny = ['stock']");
+    let (_acme, _) = Process::serve(&bed.file(0, "gateway.toml"));
+    let (mut shop, _) = Process::serve(&bed.file(1, "gateway.toml"));
+    let (_, _, told) = ask(&bed, 0, &["watch", GONE, "--count", "1"]);
+    assert!(told.contains("closed to other realms"), "{told}");
+    // A realm reaches what it is allowed, and hears no more than that.
+    bed.say(1, "[peers.'acme.com']\nallow = ['mail', '_federation']");
+    shop.signal(Signal::HUP);
+    shop.until("reloaded");
+    let (_, _, told) = ask(&bed, 0, &["watch", GONE, "--count", "1"]);
+    assert!(told.contains("not open to this realm"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_uri_is_told_before_anybody_is_asked() {
+    for verb in ["call", "watch"] {
+        let run =
+            mesh(&["federation", verb, "shop.example/a.b", "--realm", "x", "--credential", "none"]);
+        assert_eq!(run.status.code(), Some(2));
+        let told = text(&run.stderr);
+        assert!(told.contains("matrix://") && told.contains("mesh uri explain"), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_policy_changes_while_the_gateway_works_and_a_bad_file_changes_nothing() {
     let bed = Bed::raise("federation-reload").await;
     let host = bed.host(1).await;
