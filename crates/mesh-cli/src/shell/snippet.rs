@@ -39,7 +39,7 @@ pub(crate) fn render(mark: &Mark<'_>) -> String {
         [mark.what, mark.file, mark.label, mark.hint].map(|text| Printable(text).to_string());
     let mut group = Group::with_title(level.primary_title(what).id(mark.code));
     let origin = Origin::path(file.as_str()).line(mark.line).char_column(mark.column);
-    if let Some(Part { line, span, is_whole }) = mark.text.map(|text| around(text, &mark.span)) {
+    if let Some(Part { line, span, is_whole }) = shown(mark).map(|text| around(text, &mark.span)) {
         let label = Some(label.as_str()).filter(|label| !label.is_empty());
         let annotation = AnnotationKind::Primary.span(span).label(label);
         let snippet = Snippet::source(line).line_start(mark.line).annotation(annotation);
@@ -53,6 +53,21 @@ pub(crate) fn render(mark: &Mark<'_>) -> String {
     }
     let group = group.element(Level::HELP.with_name("hint").message(hint));
     Renderer::styled().error(ERROR).warning(WARNING).help(HINT).render(&[group])
+}
+
+/// The text, unless the line at the place has a password: that of a URL, as in a credential that was taken
+/// for a file of another kind.
+fn shown<'a>(mark: &Mark<'a>) -> Option<&'a str> {
+    let text = mark.text?;
+    let start = text.floor_char_boundary(mark.span.start);
+    let first = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[first..].lines().next().unwrap_or_default();
+    let mut urls = line.split("://").skip(1);
+    let is_secret = urls.any(|url| {
+        let ends = |c: char| c.is_whitespace() || c == '"' || c == '\'';
+        url.split(ends).next().is_some_and(|url| url.contains('@'))
+    });
+    (!is_secret).then_some(text)
 }
 
 /// What is shown of a line.
@@ -105,6 +120,15 @@ mod tests {
             hint: "do\u{7}",
         };
         anstream::adapter::strip_str(&render(&mark)).to_string()
+    }
+
+    #[test]
+    fn a_line_with_a_password_is_not_shown() {
+        for line in [r#"{"url": "tls://ann:pa55@host"}"#, "x = 'amqps://ann:pa55@host/v' # y"] {
+            let told = plain(&format!("{line}\nnext"), 0..1);
+            assert!(!told.contains("pa55") && told.contains("1:1"), "{told}");
+        }
+        assert!(plain("a = 'https://host/x' # b@c", 0..1).contains("https://host/x"));
     }
 
     #[test]

@@ -129,3 +129,20 @@ fn a_capture_is_explained_by_the_guards_of_a_file() {
     ]);
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stdout));
 }
+
+#[test]
+fn a_password_in_the_wrong_file_is_not_printed() {
+    let folder = Folder::new("federation-passwords");
+    let credential = folder.write("c.json", r#"{"url": "tls://ann:pa55@host", "kind": "person"}"#);
+    let inline = "realm = 'a.b'\nbackbone = 'tls://ann:pa55@host'\nlocal = 'memory'\n";
+    let inline = folder.write("gateway.toml", inline);
+    for file in [&credential, &inline] {
+        for all in [&["federation", "serve", file][..], &["check", file]] {
+            for all in [all.to_vec(), [&["--json"], all].concat()] {
+                let run = mesh(&all);
+                let told = format!("{}{}", text(&run.stdout), text(&run.stderr));
+                assert!(!told.contains("pa55"), "{all:?}: {told}");
+            }
+        }
+    }
+}
