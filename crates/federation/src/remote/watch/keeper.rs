@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use mesh_core::json::RawJson;
 use mesh_core::mx::{MxPath, MxUri};
-use mesh_core::port::Clock;
+use mesh_core::port::{Clock, ConnectionState, ConnectionStates};
 use mesh_core::time::Backoff;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
@@ -75,14 +75,28 @@ impl Standing {
 }
 
 impl Keeper {
-    /// Keeps `lease` to the end. The place among the client's watches is given back after it.
-    pub(super) async fn keep(mut self, lease: Lease, place: OwnedSemaphorePermit) {
-        let mut standing = Standing::of(lease);
-        let end = loop {
-            standing = match self.step(standing).await {
-                Ok(standing) => standing,
-                Err(end) => break end,
-            };
+    /// Keeps `lease` to the end, and tells what becomes of the backbone meanwhile. The place among the
+    /// client's watches is given back after it.
+    pub(super) async fn keep(
+        mut self,
+        lease: Lease,
+        backbone: ConnectionStates,
+        place: OwnedSemaphorePermit,
+    ) {
+        let gaps = gaps(backbone, self.news.clone());
+        let kept = async {
+            let mut standing = Standing::of(lease);
+            loop {
+                standing = match self.step(standing).await {
+                    Ok(standing) => standing,
+                    Err(end) => break end,
+                };
+            }
+        };
+        let end = tokio::select! {
+            biased;
+            () = gaps => WatchEnd::Stopped,
+            end = kept => end,
         };
         drop(place);
         self.news.send_modify(|news| {
@@ -257,6 +271,22 @@ impl Asker {
         let [a, b, c, d, ..] = self.client.0.random().bits();
         self.now().saturating_add(PAUSES.pause(attempt, u32::from_be_bytes([a, b, c, d])))
     }
+}
+
+/// Tells a gap whenever the backbone was away: what another realm sent meanwhile found no mailbox that
+/// anybody read, and that realm can't know. Both when it goes and when it is back, since whoever is told
+/// of a gap may look for what it missed in between. Never ends.
+async fn gaps(mut states: ConnectionStates, news: watch::Sender<News>) {
+    while let Some(state) = states.next().await {
+        match state {
+            // The first reader of a lost connection may be late, and see that it is back alone.
+            ConnectionState::Disconnected(_) | ConnectionState::Connected => {
+                news.send_modify(|news| news.gaps += 1);
+            }
+            _ => {}
+        }
+    }
+    std::future::pending().await
 }
 
 /// Keeps nothing: a watch within the realm has no lease.
