@@ -83,7 +83,8 @@ impl Keeper {
         backbone: ConnectionStates,
         place: OwnedSemaphorePermit,
     ) {
-        let gaps = gaps(backbone, self.news.clone());
+        let mailboxes = self.asker.client.answers().gaps();
+        let gaps = gaps(backbone, mailboxes, self.news.clone());
         let kept = async {
             let mut standing = Standing::of(lease);
             loop {
@@ -273,20 +274,31 @@ impl Asker {
     }
 }
 
-/// Tells a gap whenever the backbone was away: what another realm sent meanwhile found no mailbox that
-/// anybody read, and that realm can't know. Both when it goes and when it is back, since whoever is told
-/// of a gap may look for what it missed in between. Never ends.
-async fn gaps(mut states: ConnectionStates, news: watch::Sender<News>) {
-    while let Some(state) = states.next().await {
-        match state {
-            // The first reader of a lost connection may be late, and see that it is back alone.
-            ConnectionState::Disconnected(_) | ConnectionState::Connected => {
-                news.send_modify(|news| news.gaps += 1);
-            }
-            _ => {}
+/// Tells a gap whenever something may have come to this realm that nobody read, which whoever sent it
+/// can't know: a mailbox of ours has missed something, or the backbone was away. Of that both when it goes
+/// and when it is back, since whoever is told of a gap may look for what it missed in between. Never ends.
+async fn gaps(
+    mut backbone: ConnectionStates,
+    mut mailboxes: watch::Receiver<u64>,
+    news: watch::Sender<News>,
+) {
+    loop {
+        let is_gap = tokio::select! {
+            state = backbone.next() => match state {
+                // Who looks late may see that it is back alone.
+                Some(ConnectionState::Disconnected(_) | ConnectionState::Connected) => true,
+                Some(_) => false,
+                None => std::future::pending().await,
+            },
+            changed = mailboxes.changed() => match changed {
+                Ok(()) => true,
+                Err(_) => std::future::pending().await,
+            },
+        };
+        if is_gap {
+            news.send_modify(|news| news.gaps += 1);
         }
     }
-    std::future::pending().await
 }
 
 /// Keeps nothing: a watch within the realm has no lease.
