@@ -1,5 +1,11 @@
 //! What several gateways of one realm share, on a real nats-server, and what one keeps in a file: a message
 //! that came once comes in no second time, to whichever gateway, before or after a restart.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +129,7 @@ async fn a_replay_is_caught_by_either_gateway_of_a_realm() {
     // To both at once: one of them lets it pass.
     for id in 3..30 {
         let id = id.to_string();
-        let mut heard = [one.hears(&id), two.hears(&id)].map(|hears| Box::pin(hears));
+        let mut heard = [one.hears(&id), two.hears(&id)].map(Box::pin);
         let [first, second] = &mut heard;
         let (first, second) = tokio::join!(first, second);
         let mut outcomes = [first, second];

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
-use crate::{check, completions, demo, explain, man};
+use crate::{check, completions, demo, explain, federation, man};
 
 /// Checks a service mesh's files, raises it, and explains what travels on it.
 #[derive(Debug, Parser)]
@@ -23,6 +23,7 @@ pub(crate) enum Command {
     Uri(explain::uri::Uri),
     Envelope(explain::envelope::Envelope),
     Topic(explain::topic::Topic),
+    Federation(federation::Federation),
     Completions(completions::Completions),
     Man(man::Man),
 }

@@ -5,6 +5,7 @@ mod cli;
 mod completions;
 mod demo;
 mod explain;
+mod federation;
 mod log;
 mod man;
 mod shell;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Uri(asked) => explain::uri::run(&asked, &mut shell),
         Command::Envelope(asked) => explain::envelope::run(&asked, &mut shell),
         Command::Topic(asked) => explain::topic::run(&asked, &mut shell),
+        Command::Federation(asked) => federation::run(&asked, &mut shell),
         Command::Completions(asked) => completions::run(&asked, &mut shell),
         Command::Man(asked) => man::run(&asked, &mut shell),
     });

@@ -75,7 +75,7 @@ impl RealmClient {
             };
         }
         let realm = uri.realm().to_name();
-        let profile = inner.profiles.of(&realm);
+        let profile = options.profile.unwrap_or_else(|| inner.profiles.of(&realm));
         let mut envelope = inner.envelope(MsgType::Evt, uri, body, options, profile);
         if profile == Profile::Legacy {
             // A legacy event has no reply fields, but a `correlationId`.
@@ -102,7 +102,7 @@ impl Inner {
         deadline: Duration,
     ) -> Result<RawJson<'static>, RemoteError> {
         let realm = uri.realm().to_name();
-        let profile = self.profiles.of(&realm);
+        let profile = options.profile.unwrap_or_else(|| self.profiles.of(&realm));
         let correlation_id = self.random().id();
         let waiting = self.answers.register(&realm, &correlation_id, profile)?;
         let mut envelope = self.envelope(MsgType::Cmd, uri, body, options, profile);

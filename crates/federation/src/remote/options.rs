@@ -73,6 +73,8 @@ pub struct CallOptions {
     pub msg_id: Option<String>,
     /// Who it is sent for: a text, or `{"iss", "sub"}`.
     pub principal: Option<RawJson<'static>>,
+    /// In which profile it is sent, where that is not the one that the realm is written to in.
+    pub profile: Option<Profile>,
     /// Its trace. The legacy profile has no place for it, and goes without.
     pub trace_id: Option<String>,
 }

@@ -1,19 +1,25 @@
-//! A small edge of a realm: what two other realms send, one on the legacy wire and one on the new,
-//! goes through the guards, to a tool of the mesh, and back in the form it came in.
+//! The gateway of a realm: what another realm sends, on the legacy wire and on the new, goes through its
+//! guards, to a tool of the mesh, and back in the form it came in.
 
+use std::error::Error;
 use std::sync::Arc;
 
-use mesh_core::guard::{EdgeGuards, GuardChain, HashSecret, Inbound, Now, Outcome, PrefixDeny};
+use mesh_core::guard::{Outcome, PrefixDeny};
 use mesh_core::json::RawJson;
 use mesh_core::manifest::ToolRef;
 use mesh_core::message::Message;
 use mesh_core::mx::{
-    Address, AnswerRoute, DEFAULT_MAX_BYTES, EdgeCode, Envelope, Fault, LegacyRequest, MailboxKind,
-    MsgType, MxPath, Party, Profile, Shard, Stamp, decode,
+    Address, DEFAULT_MAX_BYTES, EdgeCode, Envelope, Fault, LegacyRequest, MailboxKind, MsgType,
+    MxPath, Party, Profile, Shard, decode,
 };
 use mesh_core::name::RealmName;
 use mesh_core::port::{Connection, PublishOptions, SubscribeOptions, Subscription};
-use mesh_sdk::{Asking, Broker, RequestError};
+use mesh_federation::edge::{
+    Decisions, EdgeConfig, EdgeGateway, EdgeRules, GatewayOptions, Sharing,
+};
+use mesh_federation::{Call, ComponentHost, HostOptions, Registration};
+use mesh_sdk::{Asking, Broker, ToolRequest};
+use mesh_transport_mem::InMemoryFilterBroker;
 use serde_json::value::RawValue;
 
 use super::flow::{FlowName, Step};
@@ -34,7 +40,7 @@ const THIRD: &str = "third.example";
 /// What is refused at the edge, whatever the tools are: provisioning is the controller's.
 const CLOSED: &str = "provision_grant";
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Failure = Box<dyn Error + Send + Sync>;
 
 pub(crate) async fn legacy(raised: &Raised) -> Vec<Step> {
     run(raised, Profile::Legacy, FlowName::LegacyRealm).await
@@ -91,83 +97,93 @@ async fn exchange(
     flow: FlowName,
 ) -> Result<Vec<String>, Failure> {
     let closed = if raised.broken == Some(flow) { tool.tool.as_str() } else { CLOSED };
-    let backbone = raised.ground.backbone().await?;
-    let mut edge = Edge::new(tool, broker, profile, Ask { flow }, closed, backbone).await?;
+    let (ours, theirs) = raised.ground.backbone().await?;
+    let (gateway, inside) = let_in(tool, broker, Ask { flow }, closed, ours).await?;
+    let mut peer = Peer::new(tool, profile, gateway.decisions(), theirs).await?;
     let (good, denied) = (tool.tool.as_str(), CLOSED);
-    let home = edge.peer.as_str().to_owned();
-    Ok(vec![
-        edge.send(good, "m-1", &home).await?,
-        edge.send(good, "m-1", &home).await?,
-        edge.send(good, "m-2", THIRD).await?,
-        edge.send(denied, "m-3", &home).await?,
-    ])
+    let home = peer.name.as_str().to_owned();
+    let found = vec![
+        peer.send(good, "m-1", &home).await?,
+        peer.send(good, "m-1", &home).await?,
+        peer.send(good, "m-2", THIRD).await?,
+        peer.send(denied, "m-3", &home).await?,
+    ];
+    gateway.close(PATIENCE).await;
+    drop(inside);
+    Ok(found)
 }
 
-/// Both ends: the realm's edge, and the peer that sends and listens.
-struct Edge<'b> {
-    tool: &'b ToolRef,
-    broker: &'b Broker<Asking>,
-    profile: Profile,
+/// The realm's gateway at work, and behind it a component that calls the tool for who is let in.
+async fn let_in(
+    tool: &ToolRef,
+    broker: &Broker<Asking>,
     ask: Ask,
-    chain: GuardChain,
+    closed: &str,
+    backbone: Connection,
+) -> Result<(EdgeGateway, Registration), Failure> {
+    let realm = RealmName::new(HOME)?;
+    let inside = InMemoryFilterBroker::new(Arc::clone(backbone.clock()));
+    let local = inside.connect(backbone.principal().clone());
+    let host = ComponentHost::new(realm.clone(), local.clone(), HostOptions::default());
+    let path = MxPath::new(format!("{}.accepts.{}", tool.module, tool.tool))?;
+    let closed = format!("{}.accepts.{closed}", tool.module);
+    let (tool, broker) = (tool.clone(), broker.clone());
+    let serving = host
+        .accept(path, move |_: Call| {
+            let request = ToolRequest::new(tool.module.clone(), tool.tool.clone());
+            let broker = broker.clone();
+            async move {
+                let failed =
+                    |error: &dyn Error| Fault::edge(EdgeCode::HandlerError, error.to_string());
+                let answer: Box<RawValue> =
+                    broker.request(request, &ask).await.map_err(|error| failed(&error))?;
+                let answer = RawJson::new(answer.get().to_owned());
+                answer.map_err(|error| failed(&error))
+            }
+        })
+        .await?;
+    let mut config = EdgeConfig::new(realm);
+    config.rules = EdgeRules::default().policy(PrefixDeny::new([closed]));
+    let options = GatewayOptions { sharing: Sharing::Alone, ..GatewayOptions::default() };
+    let gateway = EdgeGateway::start(config, backbone, local, options).await?;
+    Ok((gateway, serving))
+}
+
+/// The peer by hand, which also sees what the gateway decides.
+struct Peer<'t> {
+    tool: &'t ToolRef,
+    profile: Profile,
     realm: RealmName,
-    peer: RealmName,
-    ours: Connection,
+    name: RealmName,
+    decisions: Decisions,
     theirs: Connection,
-    mailbox: Subscription,
     answers: Subscription,
 }
 
-impl<'b> Edge<'b> {
+impl<'t> Peer<'t> {
     async fn new(
-        tool: &'b ToolRef,
-        broker: &'b Broker<Asking>,
+        tool: &'t ToolRef,
         profile: Profile,
-        ask: Ask,
-        closed: &str,
-        (ours, theirs): (Connection, Connection),
+        decisions: Decisions,
+        theirs: Connection,
     ) -> Result<Self, Failure> {
-        let (realm, peer) = (RealmName::new(HOME)?, RealmName::new(PEER)?);
-        let mut guards = EdgeGuards::new(realm.clone(), HashSecret::new(*b"a demo's secret."));
-        guards.policy =
-            Some(Arc::new(PrefixDeny::new([format!("{}.accepts.{closed}", tool.module)])));
-        let mailbox = listen(&ours, &realm, profile).await?;
-        let answers = listen(&theirs, &peer, profile).await?;
-        let chain = GuardChain::standard(guards).build();
-        Ok(Self { tool, broker, profile, ask, chain, realm, peer, ours, theirs, mailbox, answers })
+        let (realm, name) = (RealmName::new(HOME)?, RealmName::new(PEER)?);
+        let filter = mailbox(profile).subject(&name).into();
+        let answers = theirs.transport().subscribe(filter, SubscribeOptions::default()).await?;
+        Ok(Self { tool, profile, realm, name, decisions, theirs, answers })
     }
 
     /// Sends one command through the backbone, and says what became of it.
     async fn send(&mut self, tool: &str, id: &str, reply_realm: &str) -> Result<String, Failure> {
         let command = self.command(tool, id, reply_realm)?;
-        publish(&self.theirs, &self.realm, self.profile, command).await?;
-        let message = next(&mut self.mailbox).await?;
-        let decoded = decode(message.payload(), DEFAULT_MAX_BYTES)?;
-        let profile = decoded.profile();
-        let envelope = decoded.into_envelope(&self.realm).ok_or("a reply in place of a command")?;
-        let inbound = Inbound::of(&envelope, profile, None, message.payload().len());
-        let clock = self.ours.clock();
-        let decision = self.chain.check(&inbound, Now::of(&**clock));
-        let route = AnswerRoute::of(&envelope, profile);
-        let fault = match decision.outcome {
-            Outcome::Drop { guard, .. } => return Ok(dropped(guard)),
-            Outcome::Nack { code, message, .. } => Some(Fault::new(code, message.into_owned())),
-            _ => None,
-        };
-        let route = route.ok_or("a command without a way back")?;
-        let now = u64::try_from(clock.now().as_millis())?;
-        let stamp = Stamp::new(format!("answer-to-{id}"), now);
-        let answer = match fault {
-            Some(fault) => route.failed(&stamp, &fault),
-            None => match self.call().await {
-                Ok(body) => route.ok(&stamp, &RawJson::new(body.get())?),
-                Err(error) => {
-                    route.failed(&stamp, &Fault::edge(EdgeCode::HandlerError, error.to_string()))
-                }
-            },
-        };
-        publish(&self.ours, route.realm(), profile, answer).await?;
-        self.hear().await
+        let message = Message::new(mailbox(self.profile).subject(&self.realm), command);
+        let options = PublishOptions { require_receiver: true, ..PublishOptions::default() };
+        self.theirs.transport().publish(message, options).await?;
+        let decided = tokio::time::timeout(PATIENCE, self.decisions.next()).await?;
+        match &decided.ok_or("the gateway is gone")??.outcome {
+            Outcome::Drop { guard, .. } => Ok(dropped(guard)),
+            _ => self.hear().await,
+        }
     }
 
     /// The command as the peer's profile writes it.
@@ -177,7 +193,7 @@ impl<'b> Edge<'b> {
         let reply_realm = RealmName::new(reply_realm)?;
         Ok(match self.profile {
             Profile::Legacy => {
-                let mut request = LegacyRequest::new(&self.peer, path, format!("c-{id}"));
+                let mut request = LegacyRequest::new(&self.name, path, format!("c-{id}"));
                 request.msg_id = Some(id.into());
                 request.reply_to_realm = Some((&reply_realm).into());
                 request.reply_to_path = Some(back);
@@ -185,7 +201,7 @@ impl<'b> Edge<'b> {
                 request.encode()
             }
             Profile::MxEnv1 => {
-                let from = Party::new(&self.peer, None);
+                let from = Party::new(&self.name, None);
                 let to = Address::new(&self.realm, path);
                 let mut envelope = Envelope::new(MsgType::Cmd, from, to);
                 envelope.msg_id = Some(id.into());
@@ -195,11 +211,6 @@ impl<'b> Edge<'b> {
                 envelope.encode()?
             }
         })
-    }
-
-    async fn call(&self) -> Result<Box<RawValue>, RequestError> {
-        let request = mesh_sdk::ToolRequest::new(self.tool.module.clone(), self.tool.tool.clone());
-        self.broker.request(request, &self.ask).await
     }
 
     /// What the peer reads in its own mailbox.
@@ -225,26 +236,6 @@ fn mailbox(profile: Profile) -> MailboxKind {
         Profile::Legacy => KINDS[0],
         Profile::MxEnv1 => KINDS[1],
     }
-}
-
-async fn listen(
-    connection: &Connection,
-    realm: &RealmName,
-    profile: Profile,
-) -> Result<Subscription, Failure> {
-    let filter = mailbox(profile).subject(realm).into();
-    Ok(connection.transport().subscribe(filter, SubscribeOptions::default()).await?)
-}
-
-async fn publish(
-    connection: &Connection,
-    realm: &RealmName,
-    profile: Profile,
-    bytes: Vec<u8>,
-) -> Result<(), Failure> {
-    let message = Message::new(mailbox(profile).subject(realm), bytes);
-    let options = PublishOptions { require_receiver: true, ..PublishOptions::default() };
-    Ok(connection.transport().publish(message, options).await?)
 }
 
 async fn next(subscription: &mut Subscription) -> Result<Message, Failure> {

@@ -13,7 +13,7 @@ pub(crate) mod uri;
 
 use fault::Fault;
 use page::Page;
-use place::Place;
+pub(crate) use place::Place;
 
 /// A text cut to at most `most` characters, with how much there is where it was cut.
 fn cut(text: &str, most: usize) -> String {

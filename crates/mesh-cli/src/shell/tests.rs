@@ -35,3 +35,23 @@ fn the_form_is_known_although_the_rest_cant_be_understood() {
         assert_eq!(of(line), expected, "{line}");
     }
 }
+
+#[test]
+fn json_of_others_is_shown_without_what_steers_and_reads_back_as_it_was() {
+    use std::collections::HashMap;
+
+    use serde_json::value::RawValue;
+
+    #[derive(serde::Serialize)]
+    struct Carried {
+        body: Box<RawValue>,
+    }
+    let text = "{ \"a\\\\\" :\n[1.50,\t\"x \u{202e}\u{7f}\\\" ]\",  1e400 ] }";
+    let body = RawValue::from_string(text.to_owned()).unwrap();
+    let shown = json::printed(&body);
+    assert_eq!(shown.get(), "{\"a\\\\\":[1.50,\"x \\u202e\\u007f\\\" ]\",1e400]}");
+    let line = json::line("s/1", &Carried { body }).unwrap();
+    assert!(!line.trim_end().contains(mesh_core::text::is_steering), "{line}");
+    let carried: HashMap<String, Box<RawValue>> = serde_json::from_str(&line).unwrap();
+    assert_eq!(json::printed(&carried["body"]).get(), shown.get());
+}

@@ -8,6 +8,8 @@ mod amqp;
 mod captured;
 mod check;
 mod explain;
+#[cfg(unix)]
+mod federation;
 mod files;
 #[cfg(unix)]
 mod given;

@@ -1,6 +1,6 @@
 //! Realms that are not ours, at work: each asks and answers all the time, by hand, in the profiles that it has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ pub(super) struct Old {
 #[derive(Default)]
 pub(super) struct Seen {
     waiting: HashMap<String, oneshot::Sender<()>>,
-    /// How often each of its questions was answered.
-    pub(super) answered: HashMap<String, u32>,
+    /// How often each of its questions was answered, and with what.
+    pub(super) answered: HashMap<String, (u32, HashSet<Vec<u8>>)>,
     /// How often each question of others came, and in which profile the last time.
     pub(super) asked: HashMap<String, (u32, Profile)>,
     /// How often each event came.
@@ -68,7 +68,10 @@ impl Old {
         let profile = decoded.profile();
         if let Some(answer) = decoded.as_answer() {
             let mut seen = self.seen.lock();
-            *seen.answered.entry(answer.correlation_id.to_string()).or_default() += 1;
+            let (times, texts) =
+                seen.answered.entry(answer.correlation_id.to_string()).or_default();
+            *times += 1;
+            texts.insert(message.payload().to_vec());
             if let (Some(asker), Ok(_)) =
                 (seen.waiting.remove(&*answer.correlation_id), &answer.outcome)
             {

@@ -71,8 +71,8 @@ impl Ground {
         let plans: Vec<Placed> = plans.into_iter().enumerate().map(Placed::new).collect();
         let backbone = match self {
             Self::Memory => Backbone::Memory(Memory::raise(&clock)),
-            Self::NatsAndMemory => Backbone::Nats(Nats::raise(&plans, false).await),
-            Self::Nats => Backbone::Nats(Nats::raise(&plans, true).await),
+            Self::NatsAndMemory => Backbone::Nats(Box::new(Nats::raise(&plans, false).await)),
+            Self::Nats => Backbone::Nats(Box::new(Nats::raise(&plans, true).await)),
             Self::AmqpAndMemory => Backbone::Amqp(Amqp::raise(&plans, false).await),
             Self::Amqp => Backbone::Amqp(Amqp::raise(&plans, true).await),
         };
@@ -132,7 +132,7 @@ impl Realm {
 
 enum Backbone {
     Memory(Memory),
-    Nats(Nats),
+    Nats(Box<Nats>),
     Amqp(Amqp),
 }
 

@@ -84,10 +84,10 @@ struct Bed {
 
 impl Bed {
     fn new() -> Self {
-        Self::with(StateLimits::default(), SharedReplayOptions::default())
+        Self::with(StateLimits::default(), &SharedReplayOptions::default())
     }
 
-    fn with(limits: StateLimits, options: SharedReplayOptions) -> Self {
+    fn with(limits: StateLimits, options: &SharedReplayOptions) -> Self {
         let clock = ManualClock::new();
         let inner = InMemoryState::new(Arc::new(clock.clone()), limits);
         let [away, mute, hangs] = [false; 3].map(AtomicBool::new);
@@ -225,7 +225,7 @@ async fn a_mark_whose_release_failed_is_known_again_once() {
 #[tokio::test]
 async fn a_full_store_refuses_new_ids_and_forgets_no_old_one() {
     let limits = StateLimits { entries: 1, ..StateLimits::default() };
-    let bed = Bed::with(limits, SharedReplayOptions::default());
+    let bed = Bed::with(limits, &SharedReplayOptions::default());
     bed.passes(0, "shop", "1").await;
     let full = "nack MX.EDGE.RATE_LIMITED by it: too many ids are remembered";
     assert_eq!(bed.refuses(0, "shop", "2").await, full);
@@ -236,7 +236,7 @@ async fn a_full_store_refuses_new_ids_and_forgets_no_old_one() {
 #[tokio::test]
 async fn whoever_chooses_that_lets_messages_pass_while_the_store_is_away() {
     let options = SharedReplayOptions { away: StoreAway::Pass, ..<_>::default() };
-    let bed = Bed::with(StateLimits::default(), options);
+    let bed = Bed::with(StateLimits::default(), &options);
     bed.store.away.store(true, Ordering::Relaxed);
     assert_eq!(bed.says(0, "shop", "1").await, Verdict::Pass);
     assert_eq!(bed.figure(0, "unchecked"), 1);

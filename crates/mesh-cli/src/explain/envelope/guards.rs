@@ -18,7 +18,7 @@ use super::{Explained, moment};
 
 /// When messages arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arrival {
+pub(crate) enum Arrival {
     Now,
     /// Each when it says that it was sent, and none before those in front of it.
     Sent,
@@ -92,22 +92,11 @@ pub(super) struct Step {
 }
 
 impl Edge {
-    /// Nobody outside chooses what is in a capture that one explains oneself.
-    const SECRET: [u8; 16] = [0; 16];
-
     pub(super) fn new(
-        realm: Option<RealmName>,
+        gate: Option<(RealmName, GuardChain)>,
         arrival: Arrival,
         now: Timestamp,
-        denied: &[String],
     ) -> Self {
-        let gate = realm.map(|realm| {
-            let mut guards = EdgeGuards::new(realm.clone(), HashSecret::new(Self::SECRET));
-            if !denied.is_empty() {
-                guards.policy = Some(Arc::new(PrefixDeny::new(denied)));
-            }
-            (realm, GuardChain::standard(guards).build())
-        });
         Self { gate, arrival, now, first: None }
     }
 
@@ -169,6 +158,16 @@ impl Edge {
         let monotonic = self.first.map_or(Duration::ZERO, |first| self.now.saturating_since(first));
         Now { wall: self.now, monotonic }
     }
+}
+
+/// The standard guards of a realm, with a policy against these paths.
+pub(super) fn standard(realm: &RealmName, denied: &[String]) -> (RealmName, GuardChain) {
+    // Nobody outside chooses what is in a capture that one explains oneself.
+    let mut guards = EdgeGuards::new(realm.clone(), HashSecret::new([0; 16]));
+    if !denied.is_empty() {
+        guards.policy = Some(Arc::new(PrefixDeny::new(denied)));
+    }
+    (realm.clone(), GuardChain::standard(guards).build())
 }
 
 impl Judged {

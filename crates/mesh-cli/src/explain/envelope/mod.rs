@@ -16,10 +16,11 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use mesh_clock::SystemClock;
+use mesh_core::guard::ChainBuilder;
 use mesh_core::mx::DEFAULT_MAX_BYTES;
 use mesh_core::name::RealmName;
 use mesh_core::port::Clock as _;
@@ -32,7 +33,8 @@ use super::Fault;
 use crate::shell::{Answer, Exit, Failure, Shell, input};
 use capture::Capture;
 use field::Field;
-use guards::{Arrival, Edge, Judged};
+pub(crate) use guards::Arrival;
+use guards::{Edge, Judged};
 use summary::Summary;
 
 /// Envelopes as they were captured: between realms, and of events.
@@ -75,14 +77,38 @@ const MAX_CAPTURE: usize = 64 * 1024 * 1024;
 pub(crate) fn run(asked: &Envelope, shell: &mut Shell) -> Result<Exit, Failure> {
     let Verb::Explain(asked) = &asked.verb;
     let bytes = input::bytes(&asked.file, MAX_CAPTURE)?;
-    let captures = split::split(&bytes);
+    let captures = captures(&bytes, &asked.file)?;
+    let gate = asked.realm.as_ref().map(|realm| guards::standard(realm, &asked.deny));
+    tell(&captures, Edge::new(gate, asked.at, SystemClock::new().now()), shell)
+}
+
+/// What a capture holds, and which guard of this realm would refuse it: what `mesh federation explain` is
+/// asked.
+pub(crate) fn judged(
+    file: &Path,
+    realm: &RealmName,
+    chain: ChainBuilder,
+    at: Arrival,
+    shell: &mut Shell,
+) -> Result<Exit, Failure> {
+    let bytes = input::bytes(file, MAX_CAPTURE)?;
+    let captures = captures(&bytes, file)?;
+    let gate = Some((realm.clone(), chain.build()));
+    tell(&captures, Edge::new(gate, at, SystemClock::new().now()), shell)
+}
+
+fn captures<'b>(bytes: &'b [u8], file: &Path) -> Result<Vec<Capture<'b>>, Failure> {
+    let captures = split::split(bytes);
     if captures.is_empty() {
         let hint = "give it a message: a JSON document, or what `nats sub` prints";
-        return Err(Failure::new("nothing in it", hint).at(input::name(&asked.file)));
+        return Err(Failure::new("nothing in it", hint).at(input::name(file)));
     }
-    let mut edge = Edge::new(asked.realm.clone(), asked.at, SystemClock::new().now(), &asked.deny);
+    Ok(captures)
+}
+
+fn tell(captures: &[Capture<'_>], mut edge: Edge, shell: &mut Shell) -> Result<Exit, Failure> {
     let mut summary = Summary::default();
-    for capture in &captures {
+    for capture in captures {
         let explained = explain(capture, &mut edge);
         summary.count(&explained);
         shell.answer(&explained)?;

@@ -1,12 +1,17 @@
 use proptest::prelude::*;
 
+use super::guards::standard;
 use super::*;
 use crate::explain::testing::{check, pieces, text};
 
 const AT: Timestamp = Timestamp::from_millis(1_700_000_001_000);
 
 fn edge(realm: Option<&str>, arrival: Arrival) -> Edge {
-    Edge::new(realm.map(|realm| RealmName::new(realm).unwrap()), arrival, AT, &["admin".to_owned()])
+    Edge::new(
+        realm.map(|realm| standard(&RealmName::new(realm).unwrap(), &["admin".to_owned()])),
+        arrival,
+        AT,
+    )
 }
 
 fn all(bytes: &[u8], edge: &mut Edge) -> Vec<Explained> {

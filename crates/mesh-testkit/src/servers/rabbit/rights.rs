@@ -306,6 +306,26 @@ mod tests {
     }
 
     #[test]
+    fn gateways_that_share_a_mailbox_read_the_queue_of_their_group_alone() {
+        use mesh_core::mx::MailboxKind;
+        use mesh_core::port::QueueGroup;
+
+        let name = mesh_core::name::InstanceName::new("g1").unwrap();
+        let realm = mesh_core::name::RealmName::new("acme.com").unwrap();
+        let group = QueueGroup::new("mx-edge").unwrap();
+        let kinds = [MailboxKind::default()];
+        let permissions = Permissions::of_shared_gateway(&name, &realm, &kinds, &[], &group);
+        let principal = Principal::Gateway { name };
+        let account = Account::new("gateway.g1", "p");
+        let account = account.permitted(&principal, &permissions, Declares::Nothing);
+        let rights = &rows(&account, "permissions")[0];
+        assert_eq!((&rights["configure"], &rights["write"]), (&"".into(), &"".into()));
+        let read = rights["read"].as_str().unwrap();
+        assert!(read.contains(r"live\.\@mx\-edge\.mx\/in\/1\/acme\.com\/00"), "{read}");
+        assert!(!read.contains(r"live\.gateway"), "{read}");
+    }
+
+    #[test]
     fn what_is_denied_is_taken_from_what_is_allowed() {
         let name = mesh_core::name::PersonName::new("ann").unwrap();
         let permissions = Permissions::of_person(&name, &PersonGrants::Administrator).unwrap();
