@@ -6,6 +6,7 @@
     clippy::panic,
     reason = "helpers of tests fail the test"
 )]
+#![expect(unreachable_pub, reason = "a test")]
 
 mod file;
 mod place;

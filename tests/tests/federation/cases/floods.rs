@@ -86,7 +86,6 @@ pub(super) async fn garbage_is_counted_and_others_are_served(ground: Ground) {
     let status = home.gateway.status();
     assert_eq!(status.counters.panicked, 0);
     assert!(status.counters.dropped > 0 && status.is_healthy(), "{status:?}");
-    eprintln!("{:?} lost {} rss {}", status.counters, status.lost(), resident() - before);
 }
 
 /// Requests of realms that nobody knows, each of another: refused once too many come, and a realm that has
@@ -116,13 +115,6 @@ pub(super) async fn invented_realms_leave_room_for_listed_ones(ground: Ground) {
     longest = longest.max(served(&mut other, &mut number).await);
     until("nothing is under way", || async { home.gateway.status().under_way == 0 }).await;
     let status = home.gateway.status();
-    eprintln!(
-        "{:?} lost {} rss {} longest {longest:?} {:?}",
-        status.counters,
-        status.lost(),
-        resident() as i64 - before as i64,
-        status.guards
-    );
     assert!(longest < Duration::from_secs(20), "{longest:?}");
     assert!(resident() < before + (128 << 20), "{} and then {}", before, resident());
     assert!(status.is_healthy());
@@ -147,12 +139,6 @@ pub(super) async fn one_realm_over_its_limits_takes_nothing_from_another(ground:
     }
     until("nothing is under way", || async { home.gateway.status().under_way == 0 }).await;
     let status = home.gateway.status();
-    eprintln!(
-        "{:?} lost {} rss {}",
-        status.counters,
-        status.lost(),
-        resident() as i64 - before as i64
-    );
     assert!(home.refused("rate") > 0);
     assert!(resident() < before + (256 << 20), "{} and then {}", before, resident());
 }

@@ -223,6 +223,19 @@ impl Policy for Fragile {
 }
 
 #[tokio::test]
+async fn what_a_mailbox_lost_is_told_to_who_waits_for_answers() {
+    let world = World::new();
+    let (backbone, outer) = Faulty::on(&world.backbone.connect());
+    let answers = crate::Answers::new(crate::AnswerLimits::default());
+    let options = GatewayOptions { answers: Some(answers.clone()), ..options() };
+    let inner = world.local.connect();
+    let _gateway = EdgeGateway::start(config(), outer, inner, options).await.unwrap();
+    let mut gaps = answers.gaps();
+    backbone.tell(MAILBOX, &ReceiveError::Lagged { lost: 3 });
+    tokio::time::timeout(Duration::from_secs(20), gaps.changed()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_policy_that_panics_costs_one_message_and_is_counted() {
     let world = World::new();
     let mut config = config();
@@ -230,7 +243,7 @@ async fn a_policy_that_panics_costs_one_message_and_is_counted() {
     let gateway = world.gateway(config, options()).await;
     world.component(COUNT, "[2]").await;
     let mut peer = world.peer("shop", MX).await;
-    let bad = request(mesh_core::mx::MsgType::Cmd, "bad.accepts.luck", "1").encode().unwrap();
+    let bad = request(MsgType::Cmd, "bad.accepts.luck", "1").encode().unwrap();
     peer.send(MX, &bad).await;
     peer.send(MX, &cmd("2")).await;
     assert_eq!(peer.hear().await, "mxenv1 [2]");
