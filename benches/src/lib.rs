@@ -14,6 +14,7 @@
 
 pub mod amqp;
 pub mod envelope;
+pub mod hops;
 pub mod nats;
 pub mod race;
 

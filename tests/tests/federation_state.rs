@@ -1,5 +1,6 @@
 //! What several gateways of one realm share, on a real nats-server, and what one keeps in a file: a message
-//! that came once comes in no second time, to whichever gateway, before or after a restart.
+//! that came once comes in no second time, to whichever gateway, before or after a restart; and a tab is known to
+//! all of them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,11 +15,12 @@ use mesh_clock::SystemClock;
 use mesh_core::credential::Login;
 use mesh_core::guard::{Mode, Now};
 use mesh_core::manifest::Mesh;
-use mesh_core::mx::{Address, Envelope, MailboxKind, MsgType, MxPath, Party, Shard};
+use mesh_core::mx::{Address, Envelope, MailboxKind, MsgType, MxPath, Party, Profile, Shard};
 use mesh_core::name::{InstanceName, RealmName};
 use mesh_core::port::Clock;
 use mesh_core::store::{BucketName, KeyValue};
 use mesh_federation::edge::{Dropped, Edge, EdgeConfig, EdgeRules, Reaction};
+use mesh_federation::session::{SessionDirectory, SessionError, SessionLimits};
 use mesh_federation::{OsRandom, SharedReplay, SharedReplayOptions};
 use mesh_store::{BucketBounds, Store, StoreOptions};
 use mesh_testkit::fixtures::node;
@@ -34,6 +36,10 @@ fn realm(name: &str) -> RealmName {
 
 fn marks() -> BucketName {
     "marks".parse().unwrap()
+}
+
+fn sessions() -> BucketName {
+    "sessions".parse().unwrap()
 }
 
 /// A gateway of acme.com that marks in `store`.
@@ -94,11 +100,14 @@ impl Server {
     async fn start() -> Self {
         let mesh = Mesh::on_one_node(&node("n1"), []).unwrap();
         let gateways = ["gw1", "gw2"].map(|name| InstanceName::new(name).unwrap());
-        let layout = Layout::split(&mesh).unwrap().with_state(1, &gateways, &[marks()]).unwrap();
+        let buckets = [marks(), sessions()];
+        let layout = Layout::split(&mesh).unwrap().with_state(1, &gateways, &buckets).unwrap();
         let config = NatsConfig::new().jetstream().with(layout.lines());
         let server = Self { server: NatsServer::launch(config).await.unwrap(), layout };
         let administrator = server.connect("administrator").await;
-        administrator.create(&marks(), BucketSettings::default()).await.unwrap();
+        for bucket in &buckets {
+            administrator.create(bucket, BucketSettings::default()).await.unwrap();
+        }
         server
     }
 
@@ -111,9 +120,49 @@ impl Server {
         NatsState::connect(target, options).await.unwrap().with_timeout(Duration::from_secs(1))
     }
 
+    async fn directory(&self, who: &str) -> SessionDirectory {
+        directory(self.connect(who).await.bucket(&sessions()).await.unwrap()).await
+    }
+
     async fn gateway(&self, who: &str) -> Gateway {
         Gateway::new(self.connect(who).await.bucket(&marks()).await.unwrap())
     }
+}
+
+async fn directory(store: impl KeyValue + 'static) -> SessionDirectory {
+    let limits = SessionLimits::default();
+    let store: Option<Arc<dyn KeyValue>> = Some(Arc::new(store));
+    SessionDirectory::open(Arc::new(SystemClock::new()), limits, store).await.unwrap()
+}
+
+/// Returns once the directory knows of these tabs of `ada`.
+async fn knows(directory: &SessionDirectory, tabs: &[&str]) {
+    let found = async {
+        while directory.lookup("ada").iter().map(|s| s.tab_realm.as_str()).ne(tabs.iter().copied())
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), found).await.unwrap();
+}
+
+#[tokio::test]
+async fn gateways_share_sessions_and_a_server_that_is_killed_forgets_none() {
+    let server = Server::start().await;
+    let (one, two) = (server.directory("gw1").await, server.directory("gw2").await);
+    one.register("ada", &realm("ada.desk"), Profile::Legacy).await.unwrap();
+    // It may not have heard of it yet: then it asks the store.
+    let beaten = two.heartbeat("ada", &realm("ada.desk")).await.unwrap();
+    assert_eq!(beaten.profile, Profile::Legacy);
+    two.register("ada", &realm("ada.phone"), Profile::MxEnv1).await.unwrap();
+    knows(&one, &["ada.desk", "ada.phone"]).await;
+    server.server.kill().unwrap();
+    let away = two.register("ada", &realm("ada.car"), Profile::MxEnv1).await.unwrap_err();
+    assert!(matches!(away, SessionError::Store(_)), "{away}");
+    server.server.start().await.unwrap();
+    drop(one);
+    let anew = server.directory("gw1").await;
+    knows(&anew, &["ada.desk", "ada.phone"]).await;
 }
 
 #[tokio::test]
@@ -187,4 +236,24 @@ async fn a_replay_is_caught_after_a_restart_of_the_one_gateway_with_a_file() {
     let gateway = Gateway::new(store.key_value(&marks(), bounds).await.unwrap());
     assert_eq!(gateway.hears("1").await, SEEN);
     assert_eq!(gateway.hears("2").await, "passed");
+}
+
+#[tokio::test]
+async fn sessions_outlive_a_restart_of_the_one_gateway_with_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for life in 0..2 {
+        let path = folder.path().join("state");
+        let clock = Arc::new(SystemClock::new());
+        let store = Store::open(path, clock, StoreOptions::default()).await.unwrap();
+        let bounds = BucketBounds::default();
+        let directory = directory(store.key_value(&sessions(), bounds).await.unwrap()).await;
+        assert_eq!(directory.status().sessions, life);
+        if life == 0 {
+            directory.register("ada", &realm("ada.desk"), Profile::MxEnv1).await.unwrap();
+        } else {
+            knows(&directory, &["ada.desk"]).await;
+        }
+        drop(directory);
+        store.close().await;
+    }
 }

@@ -54,6 +54,11 @@ impl<T: Lasts + Send + Sync> Kept<T> {
         }
     }
 
+    /// Keeps it no longer.
+    pub(crate) fn let_go(&self) {
+        *self.now.lock() = None;
+    }
+
     async fn made(
         &self,
         operation: Operation,

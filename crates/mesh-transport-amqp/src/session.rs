@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) reading: Wire,
     pub(crate) asking: Asking,
     pub(crate) fate: Arc<Fate>,
+    target: Target,
+    options: AmqpOptions,
 }
 
 impl mesh_session::Session for Session {
@@ -51,6 +53,7 @@ impl mesh_session::Session for Session {
     /// Without a word to the broker.
     fn end(&self, why: &TransportError) {
         self.fate.end(why.clone());
+        self.asking.end();
         self.publishing.pull();
         self.reading.pull();
     }
@@ -85,7 +88,20 @@ impl Session {
             reading,
             asking,
             fate,
+            target: target.clone(),
+            options: options.clone(),
         }))
+    }
+
+    /// One more connection of the same account, that may be lost without the session: it has a `fate` of its
+    /// own.
+    pub(crate) async fn beside(
+        &self,
+        purpose: &str,
+        fate: &Arc<Fate>,
+    ) -> Result<Wire, TransportError> {
+        let name = format!("{} {purpose}", self.target.principal());
+        Wire::open(&self.target, &self.options, &name, fate, None).await
     }
 
     /// Why it is over.
@@ -114,6 +130,7 @@ impl Session {
         self.fate.end(
             TransportError::new(ErrorKind::Closed, Operation::Connect).detail("it was closed"),
         );
+        self.asking.end();
         // After a goodbye the client forgets what it has not sent yet, and whoever waits for that. Where the
         // connection is lost it tells them all.
         if !self.fate.is_idle() {

@@ -239,12 +239,15 @@ async fn whatever_is_killed_no_event_comes_twice_or_is_missed_in_silence() {
                 let which: usize = which.parse().unwrap();
                 let name = ["gw1", "gw2"][which];
                 match verb {
-                    "drop" => drop(gateways[which].take()),
+                    "drop" => {
+                        gateways[which].take();
+                    }
                     "close" => {
                         gateways[which].take().unwrap().close(Duration::from_secs(5)).await;
                     }
                     _ => {
-                        gateways[which] = Some(world.facade(name, server.bucket(name).await).await)
+                        let bucket = server.bucket(name).await;
+                        gateways[which] = Some(world.facade(name, bucket).await);
                     }
                 }
             }

@@ -33,7 +33,7 @@ pub struct World {
 }
 
 pub fn realm(name: &str) -> RealmName {
-    RealmName::new(name.to_owned()).unwrap()
+    RealmName::new(name).unwrap()
 }
 
 fn path(text: &str) -> MxPath<'static> {

@@ -1,17 +1,22 @@
-//! The features of `mesh-sdk` are additive: with none and with each alone it builds, and no warning is left.
-//! With all of them it is built whenever the workspace is, for its tests ask for them.
+//! The features of `mesh-sdk` and `mesh-federation` are additive: with none and with each alone it builds, and no
+//! warning is left. With all of them it is built whenever the workspace is, for its tests ask for them.
 
 use crate::run::{Failure, Workspace};
 
-/// What is given to `--features`. Each feature adds one adapter and knows of no other, so that pairs would
-/// show nothing new.
-const SETS: &[&str] = &["", "memory", "nats", "amqp", "store"];
+/// What is given to `--features` for which package. Each feature adds one thing and knows of no other, so that
+/// pairs would show nothing new.
+const SETS: &[(&str, &[&str])] = &[
+    ("mesh-sdk", &["", "memory", "nats", "amqp", "store"]),
+    ("mesh-federation", &["", "discovery", "security"]),
+];
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
-    for set in SETS {
-        let arguments = ["clippy", "--package", "mesh-sdk", "--locked", "--no-default-features"];
-        let denied = ["--features", *set, "--", "-D", "warnings"];
-        workspace.cargo(&[&arguments[..], &denied].concat())?;
+    for (package, sets) in SETS {
+        for set in *sets {
+            let arguments = ["clippy", "--package", package, "--locked", "--no-default-features"];
+            let denied = ["--features", *set, "--", "-D", "warnings"];
+            workspace.cargo(&[&arguments[..], &denied].concat())?;
+        }
     }
     Ok(())
 }

@@ -28,6 +28,7 @@
 //! ```
 
 mod error;
+mod sinks;
 mod table;
 mod waiting;
 
@@ -42,6 +43,8 @@ use mesh_core::mx::{Answer, Fault, Profile};
 use mesh_core::name::RealmName;
 
 pub use error::{AnswersClosed, RegisterError};
+pub(crate) use sinks::Sink;
+use sinks::Sinks;
 use table::Table;
 use tokio::sync::watch;
 pub use waiting::Waiting;
@@ -135,6 +138,16 @@ impl Answers {
     /// Gives `answer` to who waits for it. The first counts; whatever comes after it is `Unknown`.
     pub fn settle(&self, answer: &Answer<'_>) -> Settled {
         self.0.settle(answer)
+    }
+
+    /// Whether a question of this id waits for an answer that says it is of `realm`.
+    pub(crate) fn awaits(&self, realm: Option<&str>, correlation_id: &str) -> bool {
+        self.0.awaits(realm, correlation_id)
+    }
+
+    /// Which paths of this realm a watch of another realm's events listens to.
+    pub(crate) fn sinks(&self) -> &Sinks {
+        &self.0.sinks
     }
 
     /// Refuses questions from now on, and tells those who wait that there will be no answer.

@@ -7,6 +7,7 @@ use mesh_core::name::RealmName;
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
+use super::sinks::Sinks;
 use super::{AnswerCounts, AnswerLimits, RegisterError, Reply, Settled};
 
 /// The questions that wait, and counts. Held for a few look-ups at a time, never while anyone waits.
@@ -15,6 +16,7 @@ pub(super) struct Table {
     state: Mutex<State>,
     /// How often what comes to the realm's mailboxes was or may have been missed.
     pub(super) gaps: watch::Sender<u64>,
+    pub(super) sinks: Sinks,
 }
 
 #[derive(Default)]
@@ -36,7 +38,8 @@ struct Question {
 
 impl Table {
     pub(super) fn new(limits: AnswerLimits) -> Self {
-        Self { limits, state: Mutex::default(), gaps: watch::Sender::default() }
+        let gaps = watch::Sender::default();
+        Self { limits, state: Mutex::default(), gaps, sinks: Sinks::default() }
     }
 
     pub(super) fn insert(
@@ -83,11 +86,7 @@ impl Table {
                 state.counts.unknown += 1;
                 return Settled::Unknown;
             };
-            let theirs = match &answer.from_realm {
-                Some(realm) => *realm == question.realm,
-                None => question.profile == Profile::Legacy,
-            };
-            if !theirs {
+            if !question.is_for(answer.from_realm.as_ref().map(AsRef::as_ref)) {
                 state.counts.foreign += 1;
                 return Settled::Foreign;
             }
@@ -110,6 +109,11 @@ impl Table {
             state.counts.unknown += 1;
             Settled::Unknown
         }
+    }
+
+    pub(super) fn awaits(&self, realm: Option<&str>, id: &str) -> bool {
+        let state = self.state.lock();
+        state.questions.get(id).is_some_and(|question| question.is_for(realm))
     }
 
     /// Forgets a question whose asker gives up, if it still waits.
@@ -136,6 +140,16 @@ impl Table {
     pub(super) fn counts(&self) -> AnswerCounts {
         let state = self.state.lock();
         AnswerCounts { pending: state.questions.len(), ..state.counts }
+    }
+}
+
+impl Question {
+    /// Whether an answer that says it is of `realm`, or of none, may be the one.
+    fn is_for(&self, realm: Option<&str>) -> bool {
+        match realm {
+            Some(realm) => realm == self.realm.as_str(),
+            None => self.profile == Profile::Legacy,
+        }
     }
 }
 

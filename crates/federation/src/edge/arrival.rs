@@ -5,6 +5,8 @@ use mesh_core::guard::Inbound;
 use mesh_core::mx::{Decoded, Envelope, LegacyReply, MailboxKind, Profile, principal_key};
 use mesh_core::name::RealmName;
 
+use crate::Answers;
+
 /// A message from another realm as the guards see it: decoded, borrowed from the bytes that came, and
 /// with all that it says still a claim.
 pub struct Arrival<'a> {
@@ -14,6 +16,7 @@ pub struct Arrival<'a> {
     principal_key: Option<String>,
     bytes: &'a [u8],
     proven: AtomicBool,
+    awaited: bool,
 }
 
 /// What a mailbox brings.
@@ -48,7 +51,18 @@ impl<'a> Arrival<'a> {
             Content::Reply(_) => None,
         };
         let principal_key = principal.and_then(principal_key).map(|key| key.into_owned());
-        Self { content, profile, mailbox, principal_key, bytes, proven: AtomicBool::new(false) }
+        let proven = AtomicBool::new(false);
+        Self { content, profile, mailbox, principal_key, bytes, proven, awaited: false }
+    }
+
+    /// Notes whether it is the answer that a question in `answers` waits for.
+    pub(super) fn look_for_question(&mut self, answers: &Answers) {
+        let inbound = self.inbound();
+        if inbound.kind.is_answer()
+            && let Some(id) = inbound.correlation_id
+        {
+            self.awaited = answers.awaits(inbound.from_realm, id);
+        }
     }
 
     /// What a guard of the core looks at.
@@ -61,6 +75,7 @@ impl<'a> Arrival<'a> {
             Content::Reply(reply) => Inbound::of_reply(reply, self.bytes.len()),
         };
         inbound.proven = self.proven.load(Ordering::Relaxed);
+        inbound.awaited = self.awaited;
         inbound
     }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_core::guard::{ChainCounters, Decision, HashSecret, Now, Outcome, Refusal};
-use mesh_core::mx::{EdgeCode, MailboxKind, ReplyId, decode};
+use mesh_core::mx::{EdgeCode, MailboxKind, MsgType, ReplyId, decode};
 use mesh_core::name::RealmName;
 use tokio::sync::broadcast;
 
@@ -13,7 +13,7 @@ use super::pending::Pending;
 use super::places::Places;
 use super::tally::{EdgeCounters, Tally, count};
 use super::{Arrival, Dropped, EdgeConfig, EdgeLimits, EdgeRules, Reaction, RulesError};
-use crate::Random;
+use crate::{Answers, Random};
 
 /// A realm's gateway without its connections: what comes in goes in as bytes, and what is to be done
 /// about it comes out. It sends nothing, waits for nothing and has no clock, so that a test, a fuzzer
@@ -58,6 +58,8 @@ pub struct Edge {
     pub(super) random: Arc<dyn Random>,
     pub(super) pending: Pending,
     pub(super) tally: Tally,
+    /// The questions that answers are looked for in before the guards.
+    pub(super) questions: Option<Answers>,
     shelf: Shelf,
     waiting: Places,
     decisions: broadcast::Sender<Arc<Decided>>,
@@ -81,6 +83,7 @@ impl Edge {
             waiting: Places::new(limits.max_waiting),
             decisions: broadcast::Sender::new(DECISIONS),
             tally: Tally::default(),
+            questions: None,
             realm,
             limits,
             timeout,
@@ -101,7 +104,10 @@ impl Edge {
                 return self.dropped(outcome);
             }
         };
-        let arrival = Arrival::new(decoded, bytes, mailbox, &self.realm);
+        let mut arrival = Arrival::new(decoded, bytes, mailbox, &self.realm);
+        if let Some(questions) = &self.questions {
+            arrival.look_for_question(questions);
+        }
         let traced = self.decisions.receiver_count() > 0;
         let mut passage = Box::new(Passage::new(arrival, guards, traced));
         let outcome = match passage.run(now) {
@@ -209,6 +215,7 @@ impl Edge {
     ) -> Reaction<'a> {
         self.decided(passage, &outcome, now);
         let Outcome::Nack { guard, code, message } = outcome else {
+            self.missed(&passage.arrival, &outcome);
             return self.dropped(outcome);
         };
         match self.nack(&passage.arrival, code, &message, now) {
@@ -218,6 +225,15 @@ impl Edge {
             }
             // Nobody can be told.
             None => self.dropped(Outcome::Drop { guard, reason: message }),
+        }
+    }
+
+    /// An event that is not let in is missing to who watches it here; one that is refused as a copy may be.
+    fn missed(&self, arrival: &Arrival<'_>, outcome: &Outcome) {
+        if let (Some(questions), Outcome::Drop { guard, .. }) = (&self.questions, outcome)
+            && let Some(event) = arrival.envelope().filter(|event| event.kind == MsgType::Evt)
+        {
+            questions.sinks().missed(event.to.path.as_str(), u64::from(*guard == "rate"));
         }
     }
 

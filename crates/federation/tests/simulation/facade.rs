@@ -65,7 +65,7 @@ impl World {
             "subscribe" => {
                 let (sink_realm, lease) = (asker.clone(), Some(asked));
                 let ask = LeaseAsk { source, sink_realm, sink_path, profile, lease };
-                up.leases.grant(&ask, clock).map_err(|_full| "MX.SUB.FULL")?
+                up.leases.grant(&ask, clock).map_err(|_full| "MX.SUB.LIMIT")?
             }
             "refresh" => {
                 let known = up.leases.refresh(id, asker, Some(asked), clock);

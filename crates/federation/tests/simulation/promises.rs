@@ -60,7 +60,7 @@ const CODES: [&str; 8] = [
     "MX.EDGE.POLICY_DENIED",
     "MX.SUB.BAD_SOURCE",
     "MX.SUB.NOT_FOUND",
-    "MX.SUB.FULL",
+    "MX.SUB.LIMIT",
 ];
 const OPEN: [&str; 3] = ["subscribe", "refresh", "unsubscribe"];
 

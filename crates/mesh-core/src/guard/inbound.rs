@@ -51,6 +51,10 @@ pub struct Inbound<'a> {
     /// Whether a security guard has found a proof that this message is of
     /// [`from_realm`](Self::from_realm), as it stands here. Guards of later stages see it.
     pub proven: bool,
+    /// Whether it is the answer that a question of this realm's waits for. How many of those come is
+    /// this realm's own choice, so they take no token of the rate and no mark against replays: the
+    /// first ends the question, and the next is no longer awaited. The gateway says so, not the message.
+    pub awaited: bool,
 }
 
 impl Inbound<'_> {
@@ -71,6 +75,7 @@ impl Inbound<'_> {
             ttl_ms: None,
             encoded_bytes: 0,
             proven: false,
+            awaited: false,
         }
     }
 }
@@ -99,6 +104,7 @@ impl<'a> Inbound<'a> {
             ttl_ms: envelope.ttl_ms,
             encoded_bytes,
             proven: false,
+            awaited: false,
         }
     }
 }

@@ -30,6 +30,7 @@ pub use limits::{Quota, RateLimits};
 /// - A realm's name is a claim, and an attacker invents as many as it likes. The table of realms
 ///   has a fixed number of places; where all are taken by buckets that have not refilled, a new
 ///   realm is refused. [Listed](RateLimits::listed) realms have buckets of their own beside it.
+/// - An answer that is [awaited](Inbound::awaited) takes no token.
 /// - A check that passes allocates nothing; a refusal makes the text of its answer.
 pub struct Rate {
     clock: PassedIn,
@@ -103,6 +104,9 @@ impl Guard for Rate {
     }
 
     fn check(&self, inbound: &Inbound<'_>, now: Now) -> Verdict {
+        if inbound.awaited {
+            return Verdict::Pass;
+        }
         self.clock.advance(now.nanos());
         // No realm has an empty name: what names none shares one bucket.
         let Err((counter, reason, until)) = self.take(inbound.from_realm.unwrap_or("")) else {

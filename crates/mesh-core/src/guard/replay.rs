@@ -32,6 +32,7 @@ pub use limits::ReplayLimits;
 ///   Realms are counted by 64 bits: two share a count with probability `1 / 2⁶⁴`.
 /// - A reply without `msgId` is marked by its `correlationId` in a space of its own: we chose that
 ///   id, and the realm may have chosen the same one for a request.
+/// - An answer that is [awaited](Inbound::awaited) takes no mark: it is taken once without one.
 /// - It knows nothing older than a lifetime: a message that is held back for longer passes, unless
 ///   its `ttlMs` ends earlier.
 pub struct Replay {
@@ -180,6 +181,9 @@ impl Guard for Replay {
     }
 
     fn check(&self, inbound: &Inbound<'_>, now: Now) -> Verdict {
+        if inbound.awaited {
+            return Verdict::Pass;
+        }
         let found = self.key(inbound).and_then(|(realm, key)| {
             self.reserve(Claim {
                 key,

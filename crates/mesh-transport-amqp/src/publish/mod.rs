@@ -203,6 +203,16 @@ impl Session {
         Box::pin(self.alone(operation, route, make(), room, due)).await
     }
 
+    /// Whether the broker is known to let messages through on that route.
+    pub(crate) fn lets_through(&self, route: &Route) -> bool {
+        self.publisher.passing.passes(route).is_some()
+    }
+
+    /// The broker lets messages through on that route.
+    pub(crate) fn learn(&self, route: &Route) {
+        self.publisher.passing.learn(route);
+    }
+
     /// Waits until a message may go alone.
     async fn room(&self, operation: Operation) -> Result<Room, TransportError> {
         tokio::select! {

@@ -4,7 +4,7 @@
 //! Many who ask at once share a look: one that begins after a question was asked is as good as its own.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use lapin::Channel;
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
@@ -15,10 +15,16 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::OPERATION;
+use super::scout::Scout;
 use crate::error::{passive, timed_out};
 use crate::kept::Kept;
 use crate::publish::{Outgoing, Route};
 use crate::session::Session;
+use crate::wire::Wire;
+
+/// How many queues that are absent may be looked at on the session's own connection. Each takes two numbers
+/// of channels that this connection never has again.
+const FEW: u32 = 128;
 
 /// The channel that looks go over, until the broker closes it because a queue is absent, and the looks at
 /// each queue that somebody waits for.
@@ -26,6 +32,9 @@ use crate::session::Session;
 pub(super) struct Looks {
     channel: Kept<Channel>,
     at: parking_lot::Mutex<FxHashMap<ShortString, Arc<Look>>>,
+    /// How many queues were absent.
+    absent: AtomicU32,
+    scout: Kept<Scout>,
 }
 
 /// The looks at one queue, one after the other.
@@ -37,6 +46,11 @@ struct Look {
 }
 
 impl Looks {
+    /// The session is over.
+    pub(super) fn end(&self) {
+        self.scout.let_go();
+    }
+
     /// How many read that queue now, or nothing if it is absent. No answer will do to a look that had begun
     /// before.
     pub(super) async fn readers(
@@ -70,27 +84,65 @@ impl Looks {
         Ok(found)
     }
 
+    /// Whoever asks on and on for what is absent uses up a connection of its own, and not the one that others
+    /// read on.
     async fn alone(
         &self,
         session: &Session,
         queue: &ShortString,
         due: Instant,
     ) -> Result<Option<u32>, TransportError> {
-        let open = || async { session.reading_channel(OPERATION, due).await.map(Arc::new) };
-        let channel = self.channel.or_made(OPERATION, due, open).await?;
-        let look = |channel: Channel| {
-            let queue = queue.clone();
-            async move { channel.queue_declare(queue, passive(), FieldTable::default()).await }
-        };
-        if let Ok(found) = session.answered(OPERATION, due, look(Channel::clone(&channel))).await {
-            return Ok(Some(found.consumer_count()));
+        if let Some(scout) = self.scout(session, due).await
+            && let Ok(found) = found(session, (&scout.wire, &scout.channel), queue, due).await
+        {
+            return Ok(found);
         }
-        // It may be another's queue that is absent.
-        match session.try_out(OPERATION, due, look).await {
-            Ok(found) => Ok(Some(found.consumer_count())),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        let found = found(session, (&session.reading, &self.channel), queue, due).await?;
+        if found.is_none() {
+            self.absent.fetch_add(1, Ordering::Relaxed);
         }
+        Ok(found)
+    }
+
+    /// Nothing where few were absent, and where the broker gives the account no connection more.
+    async fn scout(&self, session: &Session, due: Instant) -> Option<Arc<Scout>> {
+        if self.absent.load(Ordering::Relaxed) < FEW {
+            return None;
+        }
+        match self.scout.or_made(OPERATION, due, || Scout::sent_out(session)).await {
+            Ok(scout) => Some(scout),
+            Err(error) => {
+                tracing::debug!(%error, "there is no connection to look for absent tools on");
+                // Not tried again for each.
+                self.absent.store(0, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+}
+
+/// Looks on a connection: on the channel that is shared there, and where that is closed on one of its own.
+async fn found(
+    session: &Session,
+    (wire, shared): (&Wire, &Kept<Channel>),
+    queue: &ShortString,
+    due: Instant,
+) -> Result<Option<u32>, TransportError> {
+    let open = || async { wire.channel(OPERATION, due).await.map(Arc::new) };
+    let channel = shared.or_made(OPERATION, due, open).await?;
+    let look = |channel: Channel| {
+        let queue = queue.clone();
+        async move { channel.queue_declare(queue, passive(), FieldTable::default()).await }
+    };
+    if let Ok(found) = session.answered(OPERATION, due, look(Channel::clone(&channel))).await {
+        return Ok(Some(found.consumer_count()));
+    }
+    // It may be another's queue that is absent.
+    let alone = wire.channel(OPERATION, due).await?;
+    match session.answered(OPERATION, due, look(alone)).await {
+        Ok(found) => Ok(Some(found.consumer_count())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -126,6 +178,10 @@ pub(super) async fn permitted(
     outgoing: Outgoing,
     due: Instant,
 ) -> Result<(), TransportError> {
+    // The broker closes the channel of each that is tried.
+    if session.lets_through(route) {
+        return Ok(());
+    }
     let channel = session.publishing.channel(OPERATION, due).await?;
     let properties = outgoing.properties.with_expiration(NO_EXPIRATION.into());
     let publishing = async {
@@ -135,7 +191,11 @@ pub(super) async fn permitted(
         channel.basic_publish(exchange, key, options, &[], properties).await?.await
     };
     match session.answered(OPERATION, due, publishing).await {
-        Err(error) if matches!(error.kind(), ErrorKind::Broker | ErrorKind::NotFound) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::Broker => {
+            session.learn(route);
+            Ok(())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         done => done.map(drop),
     }
 }
@@ -145,9 +205,12 @@ mod tests {
     use futures_util::FutureExt;
     use futures_util::future::join_all;
 
+    use mesh_session::Session as _;
+
     use super::*;
     use crate::AmqpOptions;
-    use crate::testing::{Bed, come, soon};
+    use crate::publish::Routes;
+    use crate::testing::{Bed, come, message, soon};
 
     #[tokio::test]
     async fn looks_that_are_given_up_leave_nothing_behind_and_nobody_waiting() {
@@ -174,5 +237,46 @@ mod tests {
             assert_eq!(found.unwrap(), Some(0));
         }
         assert!(looks.at.lock().is_empty());
+    }
+
+    /// More than a connection has numbers for channels, in looks and in refusals.
+    const OFTEN: usize = 2_300;
+
+    #[tokio::test]
+    async fn whoever_asks_an_absent_tool_on_and_on_costs_no_session() {
+        let bed = Bed::new().await;
+        let target = bed.target("n1.mail");
+        let session = Session::open(1, &target, &AmqpOptions::default()).await.unwrap();
+        let (looks, absent) = (&session.asking.looks, ShortString::from("absent"));
+        for number in 0..OFTEN {
+            let found = looks.readers(&session, &absent, soon()).await;
+            assert_eq!(found.unwrap(), None, "{number}");
+        }
+        bed.queue("absent", serde_json::json!({})).await;
+        assert_eq!(looks.readers(&session, &absent, soon()).await.unwrap(), Some(0));
+        // Whatever becomes of the connection beside the session.
+        let scout = looks.scout(&session, soon()).await.unwrap();
+        scout.wire.pull();
+        assert_eq!(looks.readers(&session, &absent, soon()).await.unwrap(), Some(0));
+        assert!(session.stands());
+        session.abandon("the test says so");
+        assert!(looks.scout(&session, soon()).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn whoever_asks_a_tool_that_nobody_reads_on_and_on_costs_no_session() {
+        let bed = Bed::new().await;
+        bed.exchange("mesh.rpc").await;
+        bed.queue("serve.mail.send", serde_json::json!({})).await;
+        let target = bed.target("n1.mail");
+        let session = Session::open(1, &target, &AmqpOptions::default()).await.unwrap();
+        let said = message("mesh.tools.mail.send", "?");
+        let routes = Routes::default();
+        let route = routes.of(said.subject(), OPERATION).unwrap();
+        for _ in 0..OFTEN {
+            let outgoing = Outgoing::on(&route, &said, &session);
+            permitted(&session, &route, outgoing, soon()).await.unwrap();
+        }
+        assert!(session.stands());
     }
 }

@@ -2,6 +2,7 @@
 
 mod look;
 mod replies;
+mod scout;
 mod serve;
 
 #[cfg(test)]
@@ -33,6 +34,13 @@ const OPERATION: Operation = Operation::Request;
 pub(crate) struct Asking {
     answers: Answers,
     looks: Looks,
+}
+
+impl Asking {
+    /// The session is over.
+    pub(crate) fn end(&self) {
+        self.looks.end();
+    }
 }
 
 /// The longest that the broker keeps anything, in milliseconds.

@@ -171,7 +171,8 @@ impl Traffic {
         let counts = self.home.client.answers().counts();
         assert_eq!(counts.foreign, 0);
         if lost.is_empty() {
-            assert_eq!(counts.unknown, 0, "no answer came that nobody waited for");
+            // One that comes again finds nobody who waits.
+            assert!(crash || counts.unknown == 0, "an answer came that nobody waited for");
             self.home.close().await;
         }
         lost

@@ -32,7 +32,8 @@ impl EdgeGateway {
     ) -> Result<Self, GatewayError> {
         let carried = backbone.transport().capabilities().limits().max_payload;
         config.limits.max_answer_bytes = config.limits.max_answer_bytes.min(carried);
-        let edge = Edge::new(config, Arc::clone(&options.random))?;
+        let mut edge = Edge::new(config, Arc::clone(&options.random))?;
+        edge.questions.clone_from(&options.answers);
         let realm = edge.realm().clone();
         let most = NonZeroUsize::new(edge.limits().pending).unwrap_or(NonZeroUsize::MIN);
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mesh_core::guard::PrefixDeny;
+use mesh_core::mx::EdgeCode;
 
 use super::super::Seen;
 use super::*;
@@ -97,7 +98,7 @@ async fn a_component_of_another_realm_is_called_in_both_profiles() {
         let inside = two.shop.call(COUNT, &RawJson::NULL).await.unwrap_err();
         assert_eq!(inside.to_string(), "STOCK.LOCAL: from inside");
         let denied = two.home.call("matrix://shop.example/till.accepts.open", &RawJson::NULL).await;
-        assert_eq!(denied.unwrap_err().edge_code(), Some(mesh_core::mx::EdgeCode::PolicyDenied));
+        assert_eq!(denied.unwrap_err().edge_code(), Some(EdgeCode::PolicyDenied));
         let closed = two.home.call("matrix://shop.example/_edge.accepts.x", &RawJson::NULL).await;
         assert!(matches!(closed.unwrap_err(), RemoteError::Refused { .. }));
     }
@@ -186,6 +187,55 @@ async fn no_call_is_lost_or_handled_twice_while_the_profile_is_switched() {
         }
         assert_eq!(handled.load(Ordering::SeqCst), 40);
         assert_eq!(two.home.answers().counts().matched, 40);
+    }
+}
+
+/// A realm's answers are no load that it chose: who asks it faster than its own gateway lets others in hears
+/// each answer, and each refusal.
+#[tokio::test]
+async fn however_many_are_asked_at_once_each_is_answered_or_refused() {
+    for two in Two::each().await {
+        let handler = |call: Call| async move { Ok(call.params) };
+        let _counting = two.shop.accept(count(), handler).await.unwrap();
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..300 {
+            let home = two.home.clone();
+            calls.spawn(async move { home.call(COUNT, &RawJson::NULL).await });
+        }
+        for _ in 0..64 {
+            settle().await;
+        }
+        assert_eq!(two.home.answers().counts().pending, 0);
+        let mut answered = 0;
+        while let Some(called) = calls.join_next().await {
+            match called.unwrap() {
+                Ok(_) => answered += 1,
+                Err(error) => assert_eq!(error.edge_code(), Some(EdgeCode::RateLimited), "{error}"),
+            }
+        }
+        assert_eq!(answered, 100);
+    }
+}
+
+/// Events are said faster than the watcher's own gateway lets them in.
+#[tokio::test]
+async fn a_watch_is_told_of_events_that_its_own_gateway_refuses() {
+    for two in Two::each().await {
+        let changed = MxPath::new("stock.emits.changed").unwrap();
+        let mut watch = two.home.watch("matrix://shop.example/stock.emits.changed").await.unwrap();
+        for n in 0..300 {
+            two.shop.emit(&changed, &json(&n.to_string())).await.unwrap();
+        }
+        let (mut seen, mut lost) = (0, 0);
+        while seen + lost < 300 {
+            match next(&mut watch).await {
+                Seen::Event(_) => seen += 1,
+                Seen::Missed { at_least } => lost += at_least,
+                Seen::Ended(end) => panic!("{end:?}"),
+            }
+        }
+        assert_eq!((seen, lost), (100, 200));
+        watch.stop().await;
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::super::{CallOptions, RealmClient, RemoteError};
 use super::lease::{self, Lease, Notice};
 use super::{News, WatchEnd};
+use crate::answers::Sink;
 use crate::local::{Heard, Listening};
 
 /// How long to wait before a lost lease is asked for again.
@@ -21,6 +22,8 @@ pub(super) struct Keeper {
     pub(super) notices: Listening,
     pub(super) stop: Stop,
     pub(super) news: watch::Sender<News>,
+    /// Tells what our own gateway does not let in.
+    pub(super) _sink: Sink,
 }
 
 /// Who asks for the lease.
@@ -216,11 +219,16 @@ impl Keeper {
     }
 
     fn missed(&self, at_least: u64) {
-        self.news.send_modify(|news| {
-            news.gaps += 1;
-            news.missed = news.missed.saturating_add(at_least);
-        });
+        missed(&self.news, at_least);
     }
+}
+
+/// Events are missing, or may be.
+pub(super) fn missed(news: &watch::Sender<News>, at_least: u64) {
+    news.send_modify(|news| {
+        news.gaps += 1;
+        news.missed = news.missed.saturating_add(at_least);
+    });
 }
 
 impl Asker {

@@ -7,7 +7,7 @@ use mesh_core::port::SubscribeOptions;
 use tokio::sync::{TryAcquireError, watch};
 
 use super::super::{RealmClient, RemoteError};
-use super::keeper::{Asker, Keeper, Stop, nothing};
+use super::keeper::{Asker, Keeper, Stop, missed, nothing};
 use super::{News, Told, Watch};
 use crate::RegisterError;
 use crate::local::Listening;
@@ -21,6 +21,11 @@ impl RealmClient {
     /// Watches the event at `uri`, `matrix://<realm>/<path>` on the plane `emits`, from when this returns:
     /// then the other realm has given a lease. An event of this realm is heard on the local bus, without
     /// one.
+    ///
+    /// Events come in by this realm's own gateway, and are held to its rate and its marks against replays:
+    /// what is over them is [`Seen::Missed`](super::Seen::Missed). A realm that says more than 50 events a
+    /// second needs a quota of its own ([`RateLimits::listed`](mesh_core::guard::RateLimits::listed)), and
+    /// room for so many marks ([`ReplayLimits::per_realm`](mesh_core::guard::ReplayLimits::per_realm)).
     ///
     /// # Errors
     /// [`RemoteError`]: the other realm refuses it (`MX.SUB.BAD_SOURCE`, `MX.EDGE.POLICY_DENIED`) or can't
@@ -57,12 +62,15 @@ impl RealmClient {
         let events = self.listen(&sink).await?;
         let notices = self.listen(&own("lease-notice")?).await?;
         let life = self.0.options.lease.clamp(SHORTEST, LONGEST);
+        let told = news.clone();
+        let tell = move |at_least| missed(&told, at_least);
+        let refused = self.answers().sinks().watch(sink.as_str(), tell);
         let asker = Asker { client: self.clone(), uri: uri.clone(), sink, life };
         let mut states = self.outside().backbone().transport().states();
         // How it is by now.
         let _ = states.next().now_or_never();
         let lease = asker.subscribe().await?;
-        let keeper = Keeper { asker, notices, stop: stopped, news };
+        let keeper = Keeper { asker, notices, stop: stopped, news, _sink: refused };
         tokio::spawn(keeper.keep(lease, states, place));
         Ok(Watch::new(uri, events, heard, stop))
     }

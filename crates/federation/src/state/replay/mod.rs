@@ -203,7 +203,11 @@ impl AsyncGuard for SharedReplay {
     }
 
     async fn check(&self, arrival: &Arrival<'_>, _now: Now) -> Verdict {
-        self.mark(&arrival.inbound()).await
+        let inbound = arrival.inbound();
+        if inbound.awaited {
+            return Verdict::Pass;
+        }
+        self.mark(&inbound).await
     }
 
     async fn release(&self, arrival: &Arrival<'_>, reservation: Reservation) {

@@ -27,6 +27,23 @@ fn a_burst_passes_and_then_so_many_a_second() {
 }
 
 #[test]
+fn an_awaited_answer_takes_neither_token_nor_mark() {
+    let rate = Rate::new(&limits((1, 1), Some((1, 1))), SECRET);
+    let replay = Replay::new(ReplayLimits { per_realm: 1, pool: 1, ..<_>::default() }, SECRET);
+    let answer = Inbound { kind: MsgType::Result, awaited: true, ..command("a", "m") };
+    for _ in 0..9 {
+        assert_eq!(rate.check(&answer, at(0)), Verdict::Pass);
+        assert_eq!(replay.check(&answer, at(0)), Verdict::Pass);
+    }
+    // Another that nobody waits for is held to all limits, and what it takes is still there.
+    let other = Inbound { awaited: false, ..answer };
+    assert_eq!(rate.check(&other, at(0)), Verdict::Pass);
+    assert!(matches!(replay.check(&other, at(0)), Verdict::Reserved(_)));
+    assert!(matches!(rate.check(&other, at(0)), Verdict::Refuse(_)));
+    assert!(matches!(replay.check(&other, at(0)), Verdict::Refuse(_)));
+}
+
+#[test]
 fn a_refusal_has_its_code_and_says_when_to_come_again() {
     let guard = Rate::new(&limits((1, 3), None), SECRET);
     assert_eq!(passed(&guard, "a", 1, at(0)), 1);
