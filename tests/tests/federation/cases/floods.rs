@@ -138,7 +138,6 @@ pub(super) async fn one_realm_over_its_limits_takes_nothing_from_another(ground:
         }
     }
     until("nothing is under way", || async { home.gateway.status().under_way == 0 }).await;
-    let status = home.gateway.status();
     assert!(home.refused("rate") > 0);
     assert!(resident() < before + (256 << 20), "{} and then {}", before, resident());
 }
