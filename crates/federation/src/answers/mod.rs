@@ -46,6 +46,7 @@ pub use error::{AnswersClosed, RegisterError};
 pub(crate) use sinks::Sink;
 use sinks::Sinks;
 use table::Table;
+use tokio::sync::watch;
 pub use waiting::Waiting;
 
 /// What a question was answered: the body, or why there is none. Both are what the other realm says.
@@ -152,6 +153,16 @@ impl Answers {
     /// Refuses questions from now on, and tells those who wait that there will be no answer.
     pub fn close(&self) {
         self.0.close();
+    }
+
+    /// What came to a mailbox of the realm was missed, or may have been: events as well as answers.
+    pub(crate) fn missed(&self) {
+        self.0.gaps.send_modify(|gaps| *gaps = gaps.wrapping_add(1));
+    }
+
+    /// Changes whenever something was missed.
+    pub(crate) fn gaps(&self) -> watch::Receiver<u64> {
+        self.0.gaps.subscribe()
     }
 
     /// What it holds and has seen.

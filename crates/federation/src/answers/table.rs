@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mesh_core::mx::{Answer, Profile};
 use mesh_core::name::RealmName;
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::sinks::Sinks;
 use super::{AnswerCounts, AnswerLimits, RegisterError, Reply, Settled};
@@ -14,6 +14,8 @@ use super::{AnswerCounts, AnswerLimits, RegisterError, Reply, Settled};
 pub(super) struct Table {
     limits: AnswerLimits,
     state: Mutex<State>,
+    /// How often what comes to the realm's mailboxes was or may have been missed.
+    pub(super) gaps: watch::Sender<u64>,
     pub(super) sinks: Sinks,
 }
 
@@ -36,7 +38,8 @@ struct Question {
 
 impl Table {
     pub(super) fn new(limits: AnswerLimits) -> Self {
-        Self { limits, state: Mutex::default(), sinks: Sinks::default() }
+        let gaps = watch::Sender::default();
+        Self { limits, state: Mutex::default(), gaps, sinks: Sinks::default() }
     }
 
     pub(super) fn insert(

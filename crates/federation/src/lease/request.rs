@@ -53,6 +53,10 @@ pub(super) fn subscription(
     remote: &Remote,
     params: &RawJson<'_>,
 ) -> Result<LeaseAsk<'static>, Refused> {
+    if remote.realm == *realm {
+        // It would be sent to the own mailbox, and there become an event inside that is heard again.
+        return Err(bad_request("a realm hears its own events without a lease"));
+    }
     let body: Subscribe = params.to().map_err(bad_request)?;
     let source =
         source(realm, &body).map_err(|why| Fault::new(codes::BAD_SOURCE, why.to_string()))?;

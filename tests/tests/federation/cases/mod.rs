@@ -1,7 +1,9 @@
 //! The cases, one file for each part of the federation.
 
 mod backbone;
+mod crashes;
 mod finding;
+mod floods;
 mod guards;
 mod inside;
 mod leases;
@@ -86,6 +88,17 @@ pub(crate) fn all(ground: Ground) -> Vec<(&'static str, Case)> {
     if ground.can_crash() {
         all.extend(cases![
             strangler::a_server_that_is_killed_meanwhile_loses_and_doubles_nothing_else,
+            crashes::a_watch_goes_on_after_a_kill_and_tells_the_gap,
+        ]);
+    }
+    if ground == Ground::Nats {
+        all.extend(cases![crashes::a_bus_that_is_killed_leaves_no_question_open]);
+    }
+    if ground == Ground::NatsAndMemory {
+        all.extend(cases![
+            floods::garbage_is_counted_and_others_are_served,
+            floods::invented_realms_leave_room_for_listed_ones,
+            floods::one_realm_over_its_limits_takes_nothing_from_another,
         ]);
     }
     all

@@ -10,6 +10,7 @@ use mesh_core::port::{Connection, SubscribeOptions, TransportError};
 use mesh_core::subject::Filter;
 use parking_lot::Mutex;
 
+use crate::Answers;
 use crate::local::{Heard, Listening};
 
 /// What a gateway listens to, and how that goes.
@@ -17,6 +18,8 @@ use crate::local::{Heard, Listening};
 pub(super) struct EarState {
     filter: Filter,
     on: On,
+    /// Told of what is missed here.
+    answers: Option<Answers>,
     listening: AtomicBool,
     heard: AtomicU64,
     lost: AtomicU64,
@@ -58,11 +61,11 @@ pub struct EarStatus {
 }
 
 impl EarState {
-    pub(super) fn new(filter: Filter, on: On) -> Arc<Self> {
+    pub(super) fn new(filter: Filter, on: On, answers: Option<Answers>) -> Arc<Self> {
         let (heard, lost, interrupted, ended) =
             (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let (listening, why) = (AtomicBool::new(false), Mutex::new(None));
-        Arc::new(Self { filter, on, listening, heard, lost, interrupted, ended, why })
+        Arc::new(Self { filter, on, answers, listening, heard, lost, interrupted, ended, why })
     }
 
     pub(super) fn is_listening(&self) -> bool {
@@ -85,6 +88,9 @@ impl EarState {
 
     fn heed(&self, heard: Heard) -> Option<Message> {
         let filter = &self.filter;
+        if let (Heard::Gap(_) | Heard::Back, Some(answers)) = (&heard, &self.answers) {
+            answers.missed();
+        }
         match heard {
             Heard::Message(message) => {
                 self.heard.fetch_add(1, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use mesh_core::port::{PublishOptions, SubscribeOptions, Subscription};
 use super::super::tally::count;
 use super::super::{Ask, Dropped, Reaction, Tell};
 use super::lane::Work;
-use super::outbound::{answer, send};
+use super::outbound::{answer, send, send_from_lane};
 use super::shared::Shared;
 use super::siblings;
 use crate::Settled;
@@ -27,7 +27,7 @@ pub(super) fn receive(shared: &Arc<Shared>, mailbox: MailboxKind, message: Messa
                     let Dropped { guard, reason } = dropped;
                     return tracing::debug!(?mailbox, guard, %reason, "a message was dropped");
                 }
-                Reaction::Answer(answer) => return send(&shared, answer).await,
+                Reaction::Answer(answer) => return send_from_lane(&shared, answer).await,
                 Reaction::Ask(asked) => return ask(&shared, asked).await,
                 Reaction::Tell(told) => return tell(&shared, told).await,
                 Reaction::Settle(answer) => {
@@ -84,7 +84,7 @@ async fn unsent(shared: &Shared, ask: Ask<'_>, error: &mesh_core::port::Transpor
         release.finish().await;
     }
     if let Some(answer) = unsent.answer {
-        send(shared, answer).await;
+        send_from_lane(shared, answer).await;
     }
 }
 

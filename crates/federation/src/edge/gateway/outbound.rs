@@ -8,16 +8,28 @@ use mesh_core::mx::{Profile, ReplyId, Topic};
 use mesh_core::port::{ErrorKind, PublishOptions};
 
 use super::super::Outgoing;
+use super::super::pending::Pending;
 use super::super::tally::count;
 use super::lane::Work;
 use super::shared::{Phase, Shared};
 
 /// Brings an answer to its mailbox, again and again while that may help and the patience lasts.
-pub(super) async fn send(shared: &Shared, mut answer: Outgoing) {
+pub(super) async fn send(shared: &Shared, answer: Outgoing) {
+    again_and_again(shared, answer, None).await;
+}
+
+/// The same from the lane of a mailbox, where whoever waits keeps others from being read. So of one realm
+/// whose mailbox takes nothing only a few wait, and of all such realms half of what is worked on at once.
+pub(super) async fn send_from_lane(shared: &Shared, answer: Outgoing) {
+    again_and_again(shared, answer, Some(&shared.stuck)).await;
+}
+
+async fn again_and_again(shared: &Shared, mut answer: Outgoing, stuck: Option<&Pending>) {
     let clock = shared.backbone.clock();
     let until = clock.monotonic().saturating_add(shared.options.patience);
     let mut shrunk = false;
     let mut attempt = 0;
+    let mut place = None;
     loop {
         let options = PublishOptions::default();
         let Some(message) = proven(shared, &answer) else { return };
@@ -33,7 +45,14 @@ pub(super) async fn send(shared: &Shared, mut answer: Outgoing) {
         let random = shared.options.random.bits();
         let random = u32::from_be_bytes([random[0], random[1], random[2], random[3]]);
         let pause = shared.options.pauses.pause(attempt, random);
-        if !error.may_retry() || clock.monotonic().saturating_add(pause) >= until {
+        // A connection that is away is so for all.
+        let is_stuck = error.kind() != ErrorKind::Disconnected && place.is_none();
+        if let Some(stuck) = stuck.filter(|_| is_stuck) {
+            place = stuck.take(answer.realm()).ok();
+        }
+        let may_wait = stuck.is_none() || !is_stuck || place.is_some();
+        let is_late = clock.monotonic().saturating_add(pause) >= until;
+        if !error.may_retry() || !may_wait || is_late {
             count(&shared.edge.tally.unsent_answers);
             let realm = answer.realm();
             tracing::warn!(%realm, %error, "an answer was given up");

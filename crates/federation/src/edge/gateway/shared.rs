@@ -6,6 +6,7 @@ use mesh_core::port::{Capability, Connection};
 use tokio::sync::{Notify, watch};
 
 use super::super::Edge;
+use super::super::pending::Pending;
 use super::GatewayOptions;
 use super::ear::EarState;
 use super::observe::Observer;
@@ -23,6 +24,8 @@ pub(super) struct Shared {
     pub(super) require_receiver: bool,
     /// Whether one subscription hears all replies.
     pub(super) replies_together: bool,
+    /// The places of answers that wait in a mailbox's lane, since a mailbox takes nothing.
+    pub(super) stuck: Pending,
     pub(super) timer: Timer,
     pub(super) observer: Observer,
     pub(super) ears: Vec<Arc<EarState>>,
@@ -59,6 +62,10 @@ impl Shared {
             id: options.random.id(),
             require_receiver: options.check_receiver && can(Capability::ReceiverCheck),
             replies_together: replies_together(&local, &options),
+            stuck: Pending::new(
+                (options.at_once.get() / 2).max(1),
+                (options.at_once.get() / 8).max(1),
+            ),
             timer: Timer::default(),
             observer: Observer::new(backbone.system(), edge.realm.as_str()),
             phase: watch::Sender::new(Phase::Open),

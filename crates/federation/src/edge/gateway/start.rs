@@ -39,14 +39,17 @@ impl EdgeGateway {
 
         let mailboxes = mailboxes(&realm, &options)
             .into_iter()
-            .map(|kind| (kind, EarState::new(kind.subject(&realm).into(), On::Backbone)));
+            .map(|kind| (kind, kind.subject(&realm).into()))
+            .map(|(kind, filter)| {
+                (kind, EarState::new(filter, On::Backbone, options.answers.clone()))
+            });
         let mailboxes: Vec<_> = mailboxes.collect();
         let replies = match replies_together(&local, &options) {
-            true => Some(EarState::new(reply_filter(&realm)?, On::Local)),
+            true => Some(EarState::new(reply_filter(&realm)?, On::Local, None)),
             false => None,
         };
         let handed = match options.answers.is_some() && options.hand_over {
-            true => Some(EarState::new(handed_filter(&realm)?, On::Local)),
+            true => Some(EarState::new(handed_filter(&realm)?, On::Local, None)),
             false => None,
         };
         let ears = mailboxes.iter().map(|(_, ear)| ear).chain(&replies).chain(&handed);

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use mesh_core::guard::{Inbound, Policy, Ruling};
+use mesh_core::mx::{MsgType, Party};
 use mesh_core::port::{ErrorKind, Operation, ReceiveError, TransportError};
 
 use super::super::*;
@@ -66,6 +67,36 @@ async fn an_answer_is_given_up_when_the_patience_is_over() {
     let status = gateway.status();
     assert_eq!((status.under_way, status.counters.unsent_answers), (0, 1));
     assert!(backbone.published().len() > 3);
+}
+
+#[tokio::test]
+async fn a_realm_whose_mailbox_is_full_holds_up_nobody_else() {
+    let world = World::new();
+    let (gateway, backbone, _) = faulty(&world).await;
+    world.component(COUNT, "[2]").await;
+    let mut peer = world.peer("shop", MX).await;
+    backbone.fail_each("mx/in/1/evil/00", ErrorKind::Full);
+    // Paths that nobody serves, until it sends too fast: each is refused at once.
+    let evil = realm("evil");
+    for id in 0..1_000 {
+        let mut request = request(MsgType::Cmd, "no.accepts.body", &id.to_string());
+        request.from = Party::new(&evil, None);
+        request.reply_to = Some(Party::new(&evil, Some(path("desk.accepts.answer"))));
+        peer.send(MX, &request.encode().unwrap()).await;
+        if id % 100 == 0 {
+            settle().await;
+        }
+    }
+    peer.send(MX, &cmd("1")).await;
+    assert_eq!(peer.hear().await, "mxenv1 [2]");
+    settle().await;
+    let status = gateway.status();
+    assert_eq!(status.counters.dropped, 0, "{status:?}");
+    assert!(status.counters.unsent_answers > 900, "{status:?}");
+    world.clock.advance(Duration::from_secs(5)).await;
+    settle().await;
+    let status = gateway.status();
+    assert_eq!((status.under_way, status.counters.unsent_answers), (0, 1_000));
 }
 
 #[tokio::test]
@@ -192,6 +223,19 @@ impl Policy for Fragile {
 }
 
 #[tokio::test]
+async fn what_a_mailbox_lost_is_told_to_who_waits_for_answers() {
+    let world = World::new();
+    let (backbone, outer) = Faulty::on(&world.backbone.connect());
+    let answers = crate::Answers::new(crate::AnswerLimits::default());
+    let options = GatewayOptions { answers: Some(answers.clone()), ..options() };
+    let inner = world.local.connect();
+    let _gateway = EdgeGateway::start(config(), outer, inner, options).await.unwrap();
+    let mut gaps = answers.gaps();
+    backbone.tell(MAILBOX, &ReceiveError::Lagged { lost: 3 });
+    tokio::time::timeout(Duration::from_secs(20), gaps.changed()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_policy_that_panics_costs_one_message_and_is_counted() {
     let world = World::new();
     let mut config = config();
@@ -199,7 +243,7 @@ async fn a_policy_that_panics_costs_one_message_and_is_counted() {
     let gateway = world.gateway(config, options()).await;
     world.component(COUNT, "[2]").await;
     let mut peer = world.peer("shop", MX).await;
-    let bad = request(mesh_core::mx::MsgType::Cmd, "bad.accepts.luck", "1").encode().unwrap();
+    let bad = request(MsgType::Cmd, "bad.accepts.luck", "1").encode().unwrap();
     peer.send(MX, &bad).await;
     peer.send(MX, &cmd("2")).await;
     assert_eq!(peer.hear().await, "mxenv1 [2]");

@@ -29,6 +29,8 @@ pub(super) struct Faulty {
 struct State {
     /// What the next publishes end with, instead of being made.
     publishes: VecDeque<ErrorKind>,
+    /// What each publish to a subject ends with.
+    full: Option<(String, ErrorKind)>,
     /// What the next subscribes end with.
     subscribes: VecDeque<ErrorKind>,
     /// Ways into each open subscription.
@@ -46,6 +48,11 @@ impl Faulty {
 
     pub(super) fn fail_publishes(&self, kinds: impl IntoIterator<Item = ErrorKind>) {
         self.state.lock().publishes.extend(kinds);
+    }
+
+    /// Has each publish to this subject end with this.
+    pub(super) fn fail_each(&self, subject: &str, kind: ErrorKind) {
+        self.state.lock().full = Some((subject.to_owned(), kind));
     }
 
     pub(super) fn fail_subscribes(&self, kinds: impl IntoIterator<Item = ErrorKind>) {
@@ -80,8 +87,14 @@ impl Transport for Faulty {
         message: Message,
         options: PublishOptions,
     ) -> Result<(), TransportError> {
-        let failure = self.state.lock().publishes.pop_front();
-        self.state.lock().published.push(message.clone());
+        let failure = {
+            let mut state = self.state.lock();
+            let subject = message.subject().as_str();
+            let full = state.full.as_ref().filter(|(full, _)| full == subject).map(|full| full.1);
+            let failure = state.publishes.pop_front().or(full);
+            state.published.push(message.clone());
+            failure
+        };
         match failure {
             Some(kind) => Err(TransportError::new(kind, Operation::Publish)),
             None => self.inner.publish(message, options).await,

@@ -32,13 +32,21 @@ pub struct OutboxLimits {
     /// The most bytes of events' bodies that wait in all; a body that waits for several realms counts
     /// once. 64 MiB unless told.
     pub bytes: usize,
+    /// The most of them that wait for one realm: one whose mailbox takes nothing leaves room for the others.
+    /// 8 MiB unless told.
+    pub bytes_per_realm: usize,
     /// For how long a message is tried again while the backbone is away. 30 s unless told.
     pub retry: Duration,
 }
 
 impl Default for OutboxLimits {
     fn default() -> Self {
-        Self { per_realm: 1_024, bytes: 64 << 20, retry: Duration::from_secs(30) }
+        Self {
+            per_realm: 1_024,
+            bytes: 64 << 20,
+            bytes_per_realm: 8 << 20,
+            retry: Duration::from_secs(30),
+        }
     }
 }
 
@@ -124,11 +132,11 @@ impl Outboxes {
 
     /// Lets it wait for each of these sinks.
     pub(super) fn send<'t>(&self, event: &Arc<Happened>, sinks: impl Iterator<Item = Sink<'t>>) {
-        let most = self.0.setup.limits.per_realm;
+        let limits = &self.0.setup.limits;
         let mut queues = self.0.queues.lock();
         for sink in sinks {
             let Some(outbox) = self.outbox(&mut queues, sink.realm) else { continue };
-            if !outbox.queue.event(Target::of(&sink), event, most) {
+            if !outbox.queue.event(Target::of(&sink), event, limits) {
                 add(&self.0.setup.counts.queue_full, 1);
                 tracing::debug!(sink = %sink.realm, lease = %sink.id, "an event was lost: too many wait");
             }

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use mesh_core::mx::{MxPath, Profile};
 
 use super::super::{LeaseId, Notice, NoticeKind};
-use super::{Happened, Target};
+use super::{Happened, OutboxLimits, Target};
 
 /// What waits for one realm, in the order in which it is sent.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: VecDeque<Work>,
     events: usize,
+    /// Of the events' bodies.
+    bytes: usize,
     notices: usize,
     /// Of each lease that misses events, how many; it is told where its mark stands in the queue.
     missed: BTreeMap<LeaseId, Missed>,
@@ -35,11 +37,18 @@ struct Missed {
 
 impl Queue {
     /// Whether there was room; where there was none, the event is missed.
-    pub(super) fn event(&mut self, target: Target, event: &Arc<Happened>, most: usize) -> bool {
-        if self.events >= most {
+    pub(super) fn event(
+        &mut self,
+        target: Target,
+        event: &Arc<Happened>,
+        limits: &OutboxLimits,
+    ) -> bool {
+        let bytes = self.bytes.saturating_add(event.body.as_str().len());
+        if self.events >= limits.per_realm || bytes > limits.bytes_per_realm {
             self.missed(target, &event.source, 1);
             return false;
         }
+        self.bytes = bytes;
         self.events += 1;
         self.waiting.push_back(Work::Event(target, Arc::clone(event)));
         true
@@ -89,7 +98,10 @@ impl Queue {
     pub(super) fn sent(&mut self, work: &Work) {
         self.sending = false;
         match work {
-            Work::Event(..) => self.events = self.events.saturating_sub(1),
+            Work::Event(_, event) => {
+                self.events = self.events.saturating_sub(1);
+                self.bytes = self.bytes.saturating_sub(event.body.as_str().len());
+            }
             _ => self.notices = self.notices.saturating_sub(1),
         }
     }

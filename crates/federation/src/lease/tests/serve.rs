@@ -190,6 +190,18 @@ async fn whose_a_lease_is_the_gateway_says_and_never_the_request() {
 }
 
 #[tokio::test]
+async fn who_says_that_it_is_this_realm_gets_no_lease_that_would_feed_itself() {
+    let ground = Ground::new();
+    let facade = facade(&ground).await;
+    let loops = r#"{"sourcePath": "stock.emits.changed", "sinkPath": "stock.emits.changed"}"#;
+    for from in [mx("home"), legacy("home")] {
+        let fault = ground.ask(SUBSCRIBE, Some(from), loops).await.unwrap_err();
+        assert_eq!(fault.code, "MX.EDGE.BAD_REQUEST");
+    }
+    assert_eq!((facade.status().leases, facade.status().sources), (0, 0));
+}
+
+#[tokio::test]
 async fn what_is_no_open_event_of_this_realm_is_a_bad_source() {
     let ground = Ground::new();
     let facade = facade(&ground).await;

@@ -61,6 +61,25 @@ async fn a_slow_sink_delays_nobody_and_is_told_how_many_it_missed() {
 }
 
 #[tokio::test]
+async fn large_events_for_a_slow_sink_leave_room_for_the_others() {
+    let ground = Ground::new();
+    let gate = Arc::new(Semaphore::new(0));
+    let backbone = Stalling::connection(ground.connect(), "slow", Arc::clone(&gate), None);
+    let facade = start(&ground, backbone, OutboxLimits::default()).await;
+    let mut fast = ground.mailbox("fast", Profile::MxEnv1).await;
+    subscribed(&ground, mx("slow")).await;
+    subscribed(&ground, mx("fast")).await;
+    let large = format!("\"{}\"", "x".repeat(512 << 10));
+    let mut heard = 0;
+    for _ in 0..200 {
+        ground.emit(SOURCE, &large).await;
+        heard += events(&fast.all().await).len();
+    }
+    assert_eq!(heard, 200);
+    assert!(facade.status().counts.queue_full >= 184, "{:?}", facade.status());
+}
+
+#[tokio::test]
 async fn a_sink_that_the_backbone_refuses_costs_the_others_nothing() {
     let ground = Ground::new();
     let error = TransportError::new(ErrorKind::Denied, Operation::Publish);

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use mesh_core::json::RawJson;
 use mesh_core::mx::{MxPath, MxUri};
-use mesh_core::port::Clock;
+use mesh_core::port::{Clock, ConnectionState, ConnectionStates};
 use mesh_core::time::Backoff;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
@@ -78,14 +78,29 @@ impl Standing {
 }
 
 impl Keeper {
-    /// Keeps `lease` to the end. The place among the client's watches is given back after it.
-    pub(super) async fn keep(mut self, lease: Lease, place: OwnedSemaphorePermit) {
-        let mut standing = Standing::of(lease);
-        let end = loop {
-            standing = match self.step(standing).await {
-                Ok(standing) => standing,
-                Err(end) => break end,
-            };
+    /// Keeps `lease` to the end, and tells what becomes of the backbone meanwhile. The place among the
+    /// client's watches is given back after it.
+    pub(super) async fn keep(
+        mut self,
+        lease: Lease,
+        backbone: ConnectionStates,
+        place: OwnedSemaphorePermit,
+    ) {
+        let mailboxes = self.asker.client.answers().gaps();
+        let gaps = gaps(backbone, mailboxes, self.news.clone());
+        let kept = async {
+            let mut standing = Standing::of(lease);
+            loop {
+                standing = match self.step(standing).await {
+                    Ok(standing) => standing,
+                    Err(end) => break end,
+                };
+            }
+        };
+        let end = tokio::select! {
+            biased;
+            () = gaps => WatchEnd::Stopped,
+            end = kept => end,
         };
         drop(place);
         self.news.send_modify(|news| {
@@ -264,6 +279,33 @@ impl Asker {
     fn pause(&self, attempt: u32) -> Duration {
         let [a, b, c, d, ..] = self.client.0.random().bits();
         self.now().saturating_add(PAUSES.pause(attempt, u32::from_be_bytes([a, b, c, d])))
+    }
+}
+
+/// Tells a gap whenever something may have come to this realm that nobody read, which whoever sent it
+/// can't know: a mailbox of ours has missed something, or the backbone was away. Of that both when it goes
+/// and when it is back, since whoever is told of a gap may look for what it missed in between. Never ends.
+async fn gaps(
+    mut backbone: ConnectionStates,
+    mut mailboxes: watch::Receiver<u64>,
+    news: watch::Sender<News>,
+) {
+    loop {
+        let is_gap = tokio::select! {
+            state = backbone.next() => match state {
+                // Who looks late may see that it is back alone.
+                Some(ConnectionState::Disconnected(_) | ConnectionState::Connected) => true,
+                Some(_) => false,
+                None => std::future::pending().await,
+            },
+            changed = mailboxes.changed() => match changed {
+                Ok(()) => true,
+                Err(_) => std::future::pending().await,
+            },
+        };
+        if is_gap {
+            news.send_modify(|news| news.gaps += 1);
+        }
     }
 }
 

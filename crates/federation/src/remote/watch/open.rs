@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use mesh_core::mx::{MxPath, MxUri, Plane, Topic};
 use mesh_core::port::SubscribeOptions;
 use tokio::sync::{TryAcquireError, watch};
@@ -65,10 +66,12 @@ impl RealmClient {
         let tell = move |at_least| missed(&told, at_least);
         let refused = self.answers().sinks().watch(sink.as_str(), tell);
         let asker = Asker { client: self.clone(), uri: uri.clone(), sink, life };
+        let mut states = self.outside().backbone().transport().states();
+        // How it is by now.
+        let _ = states.next().now_or_never();
         let lease = asker.subscribe().await?;
-        tokio::spawn(
-            Keeper { asker, notices, stop: stopped, news, _sink: refused }.keep(lease, place),
-        );
+        let keeper = Keeper { asker, notices, stop: stopped, news, _sink: refused };
+        tokio::spawn(keeper.keep(lease, states, place));
         Ok(Watch::new(uri, events, heard, stop))
     }
 

@@ -185,6 +185,18 @@ async fn a_slow_reader_is_told_how_many_events_it_lost() {
 }
 
 #[tokio::test]
+async fn what_our_own_mailbox_has_lost_is_told_as_missed() {
+    let bed = Bed::new().await;
+    let mut shop = bed.shop().await;
+    let (mut watch, _) = watching(&bed, &mut shop).await;
+    assert!(seen(&mut watch).await.is_none());
+    // As the gateway does.
+    bed.client.answers().missed();
+    assert_eq!(missed(&mut watch).await, 0);
+    assert!(watch.is_held());
+}
+
+#[tokio::test]
 async fn a_legacy_realm_is_subscribed_to_and_heard_in_its_profile() {
     let bed = Bed::new().await;
     bed.client.set_profile(shop(), Profile::Legacy);
