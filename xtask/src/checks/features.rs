@@ -1,4 +1,4 @@
-//! The features of `mesh-sdk` and `mesh-federation` are additive: with none and with each alone it builds, and no
+//! The features of `mesh-sdk`, `mesh-federation` and `mesh-control` are additive: with none and with each alone it builds, and no
 //! warning is left. With all of them it is built whenever the workspace is, for its tests ask for them.
 
 use crate::run::{Failure, Workspace};
@@ -8,6 +8,7 @@ use crate::run::{Failure, Workspace};
 const SETS: &[(&str, &[&str])] = &[
     ("mesh-sdk", &["", "memory", "nats", "amqp", "store"]),
     ("mesh-federation", &["", "discovery", "security"]),
+    ("mesh-control", &["", "secrets", "genesis", "supervisor"]),
 ];
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
