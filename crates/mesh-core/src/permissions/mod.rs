@@ -18,6 +18,7 @@
 mod principals;
 mod realm;
 mod rules;
+mod verdict;
 
 #[cfg(test)]
 mod tests;
@@ -25,3 +26,4 @@ mod tests;
 pub use principals::{ModuleGrants, PersonGrants};
 pub use realm::RealmGrants;
 pub use rules::{Permissions, Rule, Rules};
+pub use verdict::Verdict;
