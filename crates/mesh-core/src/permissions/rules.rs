@@ -45,6 +45,26 @@ pub struct Rule {
     pub group: Option<QueueGroup>,
 }
 
+impl Rule {
+    /// Whether it has to say something about a subscription to `filter`, in whatever group. As a nats-server
+    /// sees it: token by token, each of the subscription's as it is written.
+    #[must_use]
+    pub fn holds_for(&self, filter: &Filter) -> bool {
+        holds_for(&self.filter, filter)
+    }
+
+    /// The widest subscription that it holds for: to `a.>`, where it is `a.*`.
+    #[must_use]
+    pub fn widest(&self) -> Filter {
+        match self.filter.as_str().strip_suffix('*') {
+            Some(before) if before.is_empty() || before.ends_with('.') => {
+                Filter::from_checked(format!("{before}>"))
+            }
+            _ => self.filter.clone(),
+        }
+    }
+}
+
 impl From<Filter> for Rule {
     fn from(filter: Filter) -> Self {
         Self { filter, group: None }
@@ -128,6 +148,17 @@ impl Rules {
         self.admits(filter, group) && !self.denies_filter(filter)
     }
 
+    /// Whether a message to this subject can reach it, by whatever subscription is permitted.
+    #[must_use]
+    pub fn hears(&self, subject: &Subject) -> bool {
+        let mut rules = self.allow.iter();
+        let heard = rules.any(|rule| {
+            let widest = rule.widest();
+            widest.matches(subject) && self.permits_filter(&widest, rule.group.as_ref())
+        });
+        heard && !self.hides(subject)
+    }
+
     /// Whether all of a filter is denied, so that it may not be subscribed to whatever is allowed.
     #[must_use]
     pub fn denies_filter(&self, filter: &Filter) -> bool {
@@ -148,13 +179,13 @@ impl Rules {
     /// ```
     #[must_use]
     pub fn heard_in(&self, group: Option<&QueueGroup>) -> Vec<Filter> {
-        let widest = self.allow.iter().map(|rule| widest(&rule.filter));
+        let widest = self.allow.iter().map(Rule::widest);
         // The widest subscription that a rule allows is denied the least, and held to the fewest groups.
         normalise(widest.filter(|filter| self.permits_filter(filter, group)))
     }
 
     fn admits(&self, filter: &Filter, group: Option<&QueueGroup>) -> bool {
-        let rules = self.allow.iter().filter(|rule| holds_for(&rule.filter, filter));
+        let rules = self.allow.iter().filter(|rule| rule.holds_for(filter));
         let mut plain = false;
         let mut grouped = false;
         for rule in rules {
@@ -174,8 +205,6 @@ impl Rules {
     }
 }
 
-/// Whether a rule's filter holds for a subscription, as a nats-server sees it: token by token, each of the
-/// subscription's as it is written.
 fn holds_for(rule: &Filter, subscription: &Filter) -> bool {
     let mut theirs = subscription.tokens();
     for mine in rule.tokens() {
@@ -187,14 +216,4 @@ fn holds_for(rule: &Filter, subscription: &Filter) -> bool {
         }
     }
     theirs.next().is_none()
-}
-
-/// The widest subscription that a rule's filter holds for.
-fn widest(rule: &Filter) -> Filter {
-    match rule.as_str().strip_suffix('*') {
-        Some(before) if before.is_empty() || before.ends_with('.') => {
-            Filter::from_checked(format!("{before}>"))
-        }
-        _ => rule.clone(),
-    }
 }
