@@ -59,7 +59,7 @@ pub enum How {
 /// ```
 #[must_use]
 pub fn gains(old: &Permissions, new: &Permissions) -> Vec<Gain> {
-    let mut compared = Compared::new(old, new);
+    let compared = Compared::new(old, new);
     let mut gains: Vec<Gain> = Vec::new();
     for (side, rules) in [(Side::Publish, &new.publish), (Side::Subscribe, &new.subscribe)] {
         for rule in rules.allowed() {
@@ -73,8 +73,6 @@ pub fn gains(old: &Permissions, new: &Permissions) -> Vec<Gain> {
 #[derive(Debug)]
 pub(super) struct Compared {
     ways: Vec<Way>,
-    /// How many subjects may still be looked at.
-    budget: usize,
 }
 
 /// What may be said, or heard in some group or in none: plain filters less others.
@@ -107,18 +105,19 @@ impl Compared {
             ways.push(Way::new(Side::Subscribe, how, old, new));
         }
         ways.retain(|way| way.old != way.new);
-        Self { ways, budget: LOOKS }
+        Self { ways }
     }
 
     /// What is gained within a rule, in the first way in which something is.
-    pub(super) fn within(&mut self, side: Side, rule: &Rule) -> Option<Gain> {
+    pub(super) fn within(&self, side: Side, rule: &Rule) -> Option<Gain> {
         let within = match side {
             Side::Publish => rule.filter.clone(),
             Side::Subscribe => rule.widest(),
         };
+        let mut budget = LOOKS;
         let mut ways = self.ways.iter().filter(|way| way.side == side);
         ways.find_map(|way| {
-            let example = way.gained(&within, &mut self.budget)?;
+            let example = way.gained(&within, &mut budget)?;
             Some(Gain { side, how: way.how.clone(), within: within.clone(), example })
         })
     }

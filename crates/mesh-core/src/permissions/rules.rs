@@ -1,6 +1,6 @@
 use super::Responses;
 use crate::port::QueueGroup;
-use crate::subject::{Filter, Subject, normalise};
+use crate::subject::{Filter, Subject};
 
 /// What one connection may do. Each side starts as nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,17 +55,6 @@ impl Rule {
     #[must_use]
     pub fn holds_for(&self, filter: &Filter) -> bool {
         holds_for(&self.filter, filter)
-    }
-
-    /// The widest subscription that it holds for: to `a.>`, where it is `a.*`.
-    #[must_use]
-    pub fn widest(&self) -> Filter {
-        match self.filter.as_str().strip_suffix('*') {
-            Some(before) if before.is_empty() || before.ends_with('.') => {
-                Filter::from_checked(format!("{before}>"))
-            }
-            _ => self.filter.clone(),
-        }
     }
 }
 
@@ -160,40 +149,10 @@ impl Rules {
         self.admits(filter, group) && !self.denies_filter(filter)
     }
 
-    /// Whether a message to this subject can reach it, by whatever subscription is permitted.
-    #[must_use]
-    pub fn hears(&self, subject: &Subject) -> bool {
-        let mut rules = self.allow.iter();
-        let heard = rules.any(|rule| {
-            let widest = rule.widest();
-            widest.matches(subject) && self.permits_filter(&widest, rule.group.as_ref())
-        });
-        heard && !self.hides(subject)
-    }
-
     /// Whether all of a filter is denied, so that it may not be subscribed to whatever is allowed.
     #[must_use]
     pub fn denies_filter(&self, filter: &Filter) -> bool {
         self.deny.iter().any(|denied| holds_for(denied, filter))
-    }
-
-    /// Everything that can be heard in this group, or in none, by whatever subscriptions are permitted: these
-    /// filters, less what is [denied](Self::denied).
-    ///
-    /// ```
-    /// use mesh_core::permissions::Rules;
-    /// use mesh_core::subject::Filter;
-    ///
-    /// let rules = Rules::allow([Filter::new("a.*")?, Filter::new("b")?]);
-    /// // By a subscription to `a.>`.
-    /// assert_eq!(rules.heard_in(None), [Filter::new("a.>")?, Filter::new("b")?]);
-    /// # Ok::<(), mesh_core::subject::SubjectError>(())
-    /// ```
-    #[must_use]
-    pub fn heard_in(&self, group: Option<&QueueGroup>) -> Vec<Filter> {
-        let widest = self.allow.iter().map(Rule::widest);
-        // The widest subscription that a rule allows is denied the least, and held to the fewest groups.
-        normalise(widest.filter(|filter| self.permits_filter(filter, group)))
     }
 
     fn admits(&self, filter: &Filter, group: Option<&QueueGroup>) -> bool {
