@@ -142,7 +142,7 @@ fn about_reply(may: &Permissions, subject: &Subject, reply: Option<&Subject>) ->
 
 /// What a manifest would have to say for this.
 fn missing_to_publish(user: &User, subject: &Subject) -> Option<Note> {
-    let of_module = match user.principal()? {
+    let of_module = match user.principal() {
         Principal::Module { module, .. } => Some(module),
         Principal::Person { .. } => None,
         _ => return None,
@@ -206,7 +206,7 @@ fn of_subscribe(
 }
 
 fn missing_to_subscribe(user: &User, filter: &Filter) -> Option<Note> {
-    let Principal::Module { node, module } = user.principal()? else { return None };
+    let Principal::Module { node, module } = user.principal() else { return None };
     let subject = filter.as_subject()?;
     let own = ConsumerRef::new(StreamName::Events, ConsumerName::of_module(node, module));
     if subject == DeliverySubject::of(own).to_subject() {

@@ -1,6 +1,7 @@
 //! What a change of a mesh's files gives and takes.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use mesh_core::permissions::{Effect, Permissions, Responses};
 
@@ -165,8 +166,8 @@ fn by_name(mesh: &Composition) -> std::vec::IntoIter<&User> {
 /// Those grants that say something that none of the others says, for whatever reason.
 fn without<'c>(grants: &'c [Grant], others: &[Grant]) -> Vec<&'c Grant> {
     let says = |grant: &Grant| (grant.side, grant.effect, grant.rule.clone());
-    let others: std::collections::HashSet<_> = others.iter().map(says).collect();
-    let mut seen = std::collections::HashSet::new();
+    let others: HashSet<_> = others.iter().map(says).collect();
+    let mut seen = HashSet::new();
     let new = |grant: &&Grant| !others.contains(&says(grant)) && seen.insert(says(grant));
     grants.iter().filter(new).collect()
 }

@@ -52,7 +52,7 @@ pub struct Rules {
 }
 
 /// One allowed filter; with a group, for members of that queue group only.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a filter and perhaps a group")]
 pub struct Rule {
     /// What is allowed.
