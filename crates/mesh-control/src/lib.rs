@@ -2,5 +2,7 @@
 
 #[cfg(feature = "folder")]
 pub mod folder;
-#[cfg(feature = "folder")]
+#[cfg(all(feature = "secrets", unix))]
+pub mod secrets;
+#[cfg(any(feature = "folder", all(feature = "secrets", unix)))]
 mod whole;
