@@ -31,6 +31,24 @@ pub enum Wrote {
     Replaced,
 }
 
+/// What stands where a document is to go.
+enum There {
+    Nothing,
+    /// The same document, for its owner alone.
+    Same,
+    /// Another, which may be replaced.
+    Other,
+}
+
+/// Says beforehand whether [`write_document`] will write there, so that nothing is minted that nobody can have. What
+/// is there may change in between; it says so itself then.
+///
+/// # Errors
+/// [`DocumentError`].
+pub fn may_write(path: &Path, overwrite: Overwrite) -> Result<(), DocumentError> {
+    there(path, &[], overwrite).map(|_| ())
+}
+
 /// Writes a credential's document, or what it was sealed into, for its owner alone: a file of mode 600 from the
 /// moment that it exists, whole or not at all.
 ///
@@ -44,31 +62,37 @@ pub fn write_document(
     document: &Secret,
     overwrite: Overwrite,
 ) -> Result<Wrote, DocumentError> {
-    let owned = || path.to_owned();
-    let system = |source| DocumentError::System { path: owned(), source };
-    if path.file_name().is_none() {
-        return Err(DocumentError::NoName { path: owned() });
-    }
+    let system = |source| DocumentError::System { path: path.to_owned(), source };
     let document = document.expose().as_bytes();
-    let most = document.len().max(MAX_DOCUMENT_BYTES);
-    let wrote = match folder::read(path, most).map_err(system)? {
-        Found::NoFile => return Err(DocumentError::NotAFile { path: owned() }),
-        Found::File(bytes) if bytes == document => return Ok(Wrote::Same),
-        Found::File(_) | Found::Exposed if overwrite == Overwrite::Never => {
-            return Err(DocumentError::Exists { path: owned() });
-        }
-        Found::File(_) | Found::Exposed => {
+    match there(path, document, overwrite)? {
+        There::Same => Ok(Wrote::Same),
+        There::Other => {
             whole::write(path, document, PRIVATE_FILE).map_err(system)?;
-            Wrote::Replaced
+            Ok(Wrote::Replaced)
         }
-        Found::Nothing => {
+        There::Nothing => {
             let written = whole::write_new(path, document, PRIVATE_FILE);
             written.map_err(|source| match source.kind() {
-                io::ErrorKind::AlreadyExists => DocumentError::Exists { path: owned() },
+                io::ErrorKind::AlreadyExists => DocumentError::Exists { path: path.to_owned() },
                 _ => system(source),
             })?;
-            Wrote::New
+            Ok(Wrote::New)
         }
-    };
-    Ok(wrote)
+    }
+}
+
+fn there(path: &Path, document: &[u8], overwrite: Overwrite) -> Result<There, DocumentError> {
+    let path = || path.to_owned();
+    if path().file_name().is_none() {
+        return Err(DocumentError::NoName { path: path() });
+    }
+    let most = document.len().max(MAX_DOCUMENT_BYTES);
+    let found = folder::read(&path(), most);
+    match found.map_err(|source| DocumentError::System { path: path(), source })? {
+        Found::Nothing => Ok(There::Nothing),
+        Found::NoFile => Err(DocumentError::NotAFile { path: path() }),
+        Found::File(bytes) if bytes == document => Ok(There::Same),
+        Found::File(_) | Found::Exposed if overwrite == Overwrite::Replace => Ok(There::Other),
+        Found::File(_) | Found::Exposed => Err(DocumentError::Exists { path: path() }),
+    }
 }

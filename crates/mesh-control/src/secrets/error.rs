@@ -191,7 +191,22 @@ pub enum DocumentError {
         /// Why.
         source: io::Error,
     },
-    /// There is no such document.
+}
+
+/// Why a secret did not reach whom it is for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandOverError {
+    /// There is no such credential.
     #[error(transparent)]
     Credential(#[from] CredentialError),
+    /// It can't be sealed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// It can't be written.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The store can't be told.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }

@@ -4,12 +4,13 @@ use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use mesh_core::credential::{BrokerUrl, Credential, CredentialError, Fingerprints, Login, Secret};
 use mesh_core::identity::Principal;
+use mesh_core::manifest::{Bus, SecretKind};
 use mesh_core::name::UserName;
 use rand::TryRngCore as _;
 use rand::rngs::OsRng;
 use sha2::{Digest as _, Sha256};
 
-use super::{Kept, MintError};
+use super::{Endpoint, Kept, MintError};
 
 /// How a user will prove itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,15 @@ pub enum Method {
 }
 
 impl Method {
+    /// What a mesh file asks for.
+    #[must_use]
+    pub fn of(bus: &Bus) -> Self {
+        match bus.secrets {
+            SecretKind::Bcrypt => Self::Bcrypt { cost: bus.bcrypt_cost.into() },
+            SecretKind::NKey => Self::NKey,
+        }
+    }
+
     /// Whether what is kept came from this way, cost and all.
     #[must_use]
     pub fn made(&self, kept: &Kept) -> bool {
@@ -37,16 +47,6 @@ impl Method {
             _ => false,
         }
     }
-}
-
-/// Where a bus is, for who is given a credential of it: its URL without a log-in, and the certificates that it may
-/// present.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
-    /// `tls://host:port`, or `amqps://host:port/vhost`.
-    pub url: BrokerUrl,
-    /// Of the certificates.
-    pub fingerprints: Fingerprints,
 }
 
 /// A secret that was just made. It is nowhere else: who drops it has to mint another.

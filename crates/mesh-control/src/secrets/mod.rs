@@ -31,8 +31,10 @@
 //! ```
 
 mod document;
+mod endpoint;
 mod error;
 mod folder;
+mod handing;
 mod kept;
 mod key;
 mod lock;
@@ -44,11 +46,15 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use document::{Overwrite, Wrote, write_document};
-pub use error::{DocumentError, FolderFault, KeyError, MintError, SealError, StoreError};
+pub use document::{Overwrite, Wrote, may_write, write_document};
+pub use endpoint::{Endpoint, certificate_fingerprint};
+pub use error::{
+    DocumentError, FolderFault, HandOverError, KeyError, MintError, SealError, StoreError,
+};
+pub use handing::document_name;
 pub use kept::Kept;
 pub use key::{Identity, Recipient};
-pub use mint::{Endpoint, Method, Minted};
+pub use mint::{Method, Minted};
 pub use record::{Record, State};
 pub use seal::{open, seal};
 pub use store::{Damaged, SecretStore};

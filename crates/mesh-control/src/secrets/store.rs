@@ -1,15 +1,18 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mesh_core::manifest::MeshFile;
 use mesh_core::name::UserName;
 use mesh_core::time::Timestamp;
+
+use crate::compose::{Verifier, Verifiers};
+use crate::whole;
 
 use super::folder::{self, Found, PRIVATE_FILE};
 use super::lock::{self, Lock, NoLock};
 use super::record::{self, Record};
 use super::{FolderFault, Kept, Method, Minted, Recipient, State, StoreError, mint};
-use crate::whole;
 
 /// A folder of mode 700 with a file of mode 600 for each user: what proves its secret, when that was minted, whom
 /// it was sealed to, and whether it counts. Never the secret.
@@ -100,6 +103,22 @@ impl SecretStore {
         let old =
             move |record: &Record| record.state != State::Revoked && !method.made(&record.kept);
         self.records.iter().filter(move |(_, record)| old(record)).map(|(user, _)| user)
+    }
+
+    /// The users that are to have no account: whoever was revoked, and the people of a mesh file who were never given
+    /// a credential. For [`More::revoked`](crate::compose::More::revoked). One whose file is damaged is not among
+    /// them: composing tells that then.
+    #[must_use]
+    pub fn without_account(&self, file: &MeshFile) -> BTreeSet<String> {
+        let revoked = |(_, record): &(&UserName, &Record)| record.state == State::Revoked;
+        let revoked = self.records().filter(revoked).map(|(user, _)| user.to_string());
+        let people = file.people.iter().map(|person| format!("person.{}", person.name));
+        let known = |user: &str| {
+            let named =
+                |damaged: &Damaged| damaged.user.as_ref().is_some_and(|n| n.as_str() == user);
+            self.record(user).is_some() || self.damaged.iter().any(named)
+        };
+        revoked.chain(people.filter(|user| !known(user))).collect()
     }
 
     /// Makes a secret for a user that has none, or one that nobody got.
@@ -256,6 +275,17 @@ impl SecretStore {
             }
         }
         Ok(())
+    }
+}
+
+/// Of those whose secrets count. RabbitMQ's hashes are no nats-server's.
+impl Verifiers for SecretStore {
+    fn verifier(&self, user: &str) -> Option<Verifier> {
+        match self.kept(user)? {
+            Kept::Bcrypt(hash) => Verifier::bcrypt(hash).ok(),
+            Kept::NKey(public) => Verifier::nkey(public).ok(),
+            Kept::Rabbit(_) => None,
+        }
     }
 }
 

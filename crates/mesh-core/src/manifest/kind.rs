@@ -127,7 +127,8 @@ pub enum ProblemKind {
     /// variables.
     #[error(
         "{} and {}, of {earlier} on line {line}, differ only in capitals, `-` and `_`",
-        quoted(value), quoted(other)
+        quoted(value),
+        quoted(other)
     )]
     Folds {
         /// The name.
