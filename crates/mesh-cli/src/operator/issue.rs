@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use mesh_clock::SystemClock;
 use mesh_control::secrets::{
-    Method, Overwrite, Recipient, SecretStore, State, StoreError, write_document,
+    Method, Overwrite, Recipient, SecretStore, StoreError, write_document,
 };
 use mesh_core::identity::Principal;
 use mesh_core::name::PersonName;
