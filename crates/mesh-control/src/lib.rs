@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(feature = "folder")]
+pub mod conf;
+#[cfg(feature = "folder")]
 pub mod folder;
 #[cfg(feature = "folder")]
 mod whole;
