@@ -7,7 +7,7 @@ use mesh_control::perm::{Act, ActError, can};
 use mesh_core::text::Printable;
 use serde::Serialize;
 
-use super::files::At;
+use super::files::MeshAt;
 use super::shown::{Judged, left_out};
 use super::user;
 use crate::shell::style::{ERROR, GOOD};
@@ -43,7 +43,7 @@ pub(super) struct CanI {
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: MeshAt,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -72,7 +72,12 @@ pub(super) fn run(asked: &CanI, shell: &mut Shell) -> Result<Exit, Failure> {
     let user = user::find(&read, &asked.user)?;
     let judged = Judged::of(&can(&read.mesh, user, &act), &read);
     let allowed = judged.allowed;
-    shell.answer(&Answered { user: user.name(), act: Tried::of(&act), judged, left_out: read.left_out() })?;
+    shell.answer(&Answered {
+        user: user.name(),
+        act: Tried::of(&act),
+        judged,
+        left_out: read.left_out(),
+    })?;
     Ok(if allowed { Exit::Good } else { Exit::Fault })
 }
 

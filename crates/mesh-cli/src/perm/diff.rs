@@ -125,7 +125,9 @@ impl Somebody {
             widens: user.widens(),
             granted: user.granted.iter().map(Given::of).collect(),
             taken: user.taken.iter().map(Given::of).collect(),
-            answers: user.responses.map(|(old, new)| format!("from {} to {}", budget(old), budget(new))),
+            answers: user
+                .responses
+                .map(|(old, new)| format!("from {} to {}", budget(old), budget(new))),
         }
     }
 }
@@ -193,8 +195,12 @@ impl fmt::Display for Report {
         let nothing = self.users.is_empty() && self.settings.is_empty();
         match (self.widens, nothing) {
             (true, _) => writeln!(f, "{ERROR}widens{ERROR:#}: somebody may do more than before"),
-            (false, true) => writeln!(f, "{GOOD}the same{GOOD:#}: everybody may do what they could"),
-            (false, false) => writeln!(f, "{GOOD}not wider{GOOD:#}: nobody may do more than before"),
+            (false, true) => {
+                writeln!(f, "{GOOD}the same{GOOD:#}: everybody may do what they could")
+            }
+            (false, false) => {
+                writeln!(f, "{GOOD}not wider{GOOD:#}: nobody may do more than before")
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use mesh_core::text::Printable;
 use serde::Serialize;
 
 use super::can_i::nothing_to_try;
-use super::files::{At, Read};
+use super::files::{MeshAt, Read};
 use super::shown::{Judged, Right, left_out};
 use super::user;
 use crate::shell::style::{ERROR, FAINT, GOOD, STRONG};
@@ -27,7 +27,7 @@ pub(super) struct Explain {
     #[arg(value_name = "SUBJECT")]
     subject: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: MeshAt,
 }
 
 pub(super) fn run(asked: &Explain, shell: &mut Shell) -> Result<Exit, Failure> {
@@ -118,7 +118,10 @@ impl fmt::Display for Everything {
         }
         if let Some(Budget { max, expires_ms }) = self.answers {
             let seconds = expires_ms / 1000;
-            writeln!(f, "\nand wherever a message asks for it: {max} answers each, within {seconds} s")?;
+            writeln!(
+                f,
+                "\nand wherever a message asks for it: {max} answers each, within {seconds} s"
+            )?;
         }
         left_out(f, &self.left_out)
     }
@@ -203,5 +206,5 @@ fn line(
     } else {
         writeln!(f, "\n{ERROR}no{ERROR:#}: it may not {what}{group}{}", judged.reason())?;
     }
-    judged.fmt(f)
+    write!(f, "{judged}")
 }

@@ -14,13 +14,13 @@ const MESH_FILE: &str = "mesh.toml";
 
 /// See the module.
 #[derive(Debug, Args)]
-pub(super) struct At {
+pub(super) struct MeshAt {
     /// The mesh file, or its folder. Manifests are found as it names them.
     #[arg(long, value_name = "FILE", default_value = MESH_FILE)]
-    mesh: PathBuf,
+    pub(super) mesh: PathBuf,
 }
 
-impl At {
+impl MeshAt {
     pub(super) fn read(&self) -> Result<Read, Failure> {
         Read::of(&self.mesh)
     }
@@ -78,7 +78,11 @@ pub(super) fn mesh_file(path: &Path) -> Result<PathBuf, Failure> {
     match <[PathBuf; 1]>::try_from(found) {
         Ok([file]) => Ok(file),
         Err(found) => {
-            let what = if found.is_empty() { "no mesh file is there" } else { "several mesh files are there" };
+            let what = if found.is_empty() {
+                "no mesh file is there"
+            } else {
+                "several mesh files are there"
+            };
             let hint = "name the file itself";
             Err(Failure::new(what, hint).at(path.display()))
         }

@@ -3,9 +3,13 @@
 mod can_i;
 #[cfg(unix)]
 mod compose;
+#[cfg(unix)]
+mod composed;
 mod diff;
 mod explain;
 mod files;
+#[cfg(unix)]
+mod minting;
 mod shown;
 mod user;
 mod who;

@@ -16,7 +16,8 @@ pub(super) fn find<'r>(read: &'r Read, name: &str) -> Result<&'r User, Failure> 
     let mut refused = read.mesh.refused().iter();
     if let Some(refused) = refused.find(|refused| refused.module.as_deref() == Some(module)) {
         let why: Vec<String> = refused.problems.iter().map(ToString::to_string).collect();
-        let what = format!("{what}, since the manifest of {module} is refused:\n{}", why.join("\n"));
+        let what =
+            format!("{what}, since the manifest of {module} is refused:\n{}", why.join("\n"));
         return Err(Failure::new(what, "mend it: `mesh check` shows it in its place"));
     }
     let distance = |user: &&User| strsim::damerau_levenshtein(user.name(), name);

@@ -9,7 +9,7 @@ use mesh_core::text::Printable;
 use serde::Serialize;
 
 use super::can_i::nothing_to_try;
-use super::files::At;
+use super::files::MeshAt;
 use super::shown::{Right, left_out};
 use crate::shell::style::{FAINT, STRONG};
 use crate::shell::{Answer, Exit, Failure, Shell};
@@ -21,7 +21,7 @@ pub(super) struct AskWho {
     #[arg(value_name = "SUBJECT")]
     subject: String,
     #[command(flatten)]
-    at: At,
+    at: MeshAt,
 }
 
 pub(super) fn run(asked: &AskWho, shell: &mut Shell) -> Result<Exit, Failure> {

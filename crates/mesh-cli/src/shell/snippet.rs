@@ -48,7 +48,8 @@ pub(crate) fn render_shown(shown: &Shown<'_>) -> String {
     let [what, file, label] =
         [shown.what, shown.file, shown.label].map(|text| Printable(text).to_string());
     let span = shown.text.map(|text| value_at(text, shown.line, shown.column)).unwrap_or_default();
-    let place = Placed { line: shown.line, column: shown.column, text: shown.text, span, label: &label };
+    let place =
+        Placed { line: shown.line, column: shown.column, text: shown.text, span, label: &label };
     let group = placed(Group::with_title(Level::NOTE.primary_title(what.as_str())), &file, &place);
     Renderer::styled().note(HINT).render(&[group])
 }
@@ -97,7 +98,8 @@ struct Placed<'a> {
 /// The same group with the line at the place, or the place alone.
 fn placed<'a>(group: Group<'a>, file: &'a str, place: &Placed<'a>) -> Group<'a> {
     let origin = Origin::path(file).line(place.line).char_column(place.column);
-    let Some(Part { line, span, is_whole }) = shown(place).map(|text| around(text, &place.span)) else {
+    let Some(Part { line, span, is_whole }) = shown(place).map(|text| around(text, &place.span))
+    else {
         return group.element(origin);
     };
     let label = Some(place.label).filter(|label| !label.is_empty());
