@@ -32,6 +32,8 @@ fn what_would_let_somebody_in_is_named() {
     assert_eq!(more("mqtt { port: 1883 }"), Err(Danger::Listener("mqtt".into())));
     assert_eq!(more("websocket { port: 80 }"), Err(Danger::Listener("websocket".into())));
     assert_eq!(more("leafnodes { port: 7422 }"), Err(Danger::Listener("leafnodes".into())));
+    assert_eq!(more("https_port: 443"), Err(Danger::Listener("https_port".into())));
+    assert_eq!(more("operator: a.jwt"), Err(Danger::Elsewhere("operator".into())));
     assert_eq!(more("http: \"0.0.0.0:8222\""), Err(Danger::Monitoring));
     assert_eq!(more("http_port: 8222"), Err(Danger::Monitoring));
     assert!(matches!(more("include 'other.conf'"), Err(Danger::Unread { .. })));
