@@ -12,8 +12,9 @@ pub enum Danger {
         /// Line, from 1.
         line: usize,
     },
-    /// No account has a user. A reload drops everybody.
-    #[error("no account has a user")]
+    /// No account has a user. A reload with it drops everybody, and a server that starts with it asks nobody
+    /// for a name (measured).
+    #[error("no account has a user, so a server would ask nobody for a name")]
     NoUsers,
     /// A list of users that is empty.
     #[error("the account {0} has an empty list of users")]
