@@ -84,7 +84,7 @@ fn line(user: &User) -> String {
 
 /// A user's permissions as nats-server reads them. An empty list would allow everything.
 fn permissions(permissions: &Permissions) -> String {
-    let Permissions { publish, subscribe, .. } = permissions;
+    let Permissions { publish, subscribe } = permissions;
     format!("{{ publish: {}, subscribe: {} }}", rules(publish), rules(subscribe))
 }
 
