@@ -2,5 +2,7 @@
 
 #[cfg(feature = "folder")]
 pub mod folder;
+#[cfg(feature = "genesis")]
+pub mod genesis;
 #[cfg(feature = "folder")]
 mod whole;
