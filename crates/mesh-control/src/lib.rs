@@ -7,5 +7,7 @@ pub mod conf;
 pub mod folder;
 #[cfg(feature = "genesis")]
 pub mod genesis;
-#[cfg(feature = "folder")]
+#[cfg(all(feature = "secrets", unix))]
+pub mod secrets;
+#[cfg(any(feature = "folder", all(feature = "secrets", unix)))]
 mod whole;
