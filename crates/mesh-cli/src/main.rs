@@ -11,10 +11,10 @@ mod explain;
 mod federation;
 mod log;
 mod man;
-#[cfg(unix)]
 mod mesh_files;
 #[cfg(unix)]
 mod operator;
+mod runtime;
 mod shell;
 
 use std::process::ExitCode;

@@ -1,6 +1,9 @@
 //! `mesh bus`: the mesh's own broker, from its composed file.
 
+mod genesis;
+mod reach;
 mod run;
+mod status;
 
 use clap::{Args, Subcommand};
 
@@ -16,10 +19,14 @@ pub(crate) struct Bus {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(run::Run),
+    Genesis(genesis::Genesis),
+    Status(status::Status),
 }
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
         Verb::Run(asked) => run::run(asked, shell),
+        Verb::Genesis(asked) => genesis::run(asked, shell),
+        Verb::Status(asked) => status::run(asked, shell),
     }
 }

@@ -8,12 +8,12 @@ mod guards;
 mod keygen;
 mod listing;
 mod operator;
-mod runtime;
 mod serve;
 mod watch;
 
 use clap::{Args, Subcommand};
 
+use crate::runtime;
 use crate::shell::{Exit, Failure, Shell};
 
 /// A realm's gateway: serve one, and ask it.

@@ -1,6 +1,7 @@
 //! The controller at a desk: what the cases of its port begin with.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mesh_core::port::{
     Administration, Capability, ConsumeOptions, ConsumerState, Drift, DriftMode, TransportError,
@@ -11,6 +12,9 @@ use super::desk::{Desk, events_of, topology, with_mail};
 use crate::fixtures::with_stream;
 use crate::suite::scene::{rules_of, unsupported};
 use crate::suite::{Failure, Stage, Verdict, ensure_eq};
+
+/// Between two looks at what a broker says a moment later.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The controller at a desk.
 pub(super) struct Office {
@@ -51,7 +55,7 @@ impl Office {
                 if state.is_read.is_none_or(|is_read| is_read == expected) {
                     return Ok(());
                 }
-                tokio::task::yield_now().await;
+                tokio::time::sleep(LOOK).await;
             }
         };
         let what = if expected { "a reader to be seen" } else { "a reader to be gone" };
