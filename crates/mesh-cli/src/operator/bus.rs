@@ -1,6 +1,6 @@
 //! The server's file, composed anew, and what the server makes of it.
 
-use mesh_control::compose::{ComposeError, More, Place};
+use mesh_control::compose::{ComposeError, Composition, More, Place};
 use mesh_control::folder::{Awaited, BusFolder, FolderError, Outcome};
 use mesh_control::secrets::SecretStore;
 use serde::Serialize;
@@ -29,9 +29,9 @@ pub(super) fn recompose(
 ) -> Result<Reached, Failure> {
     let more = More { revoked: store.without_account(&files.file), ..More::default() };
     let composition = files.compose(&more)?;
+    refused(files, &composition, places)?;
     let folder = BusFolder::at(&places.bus);
-    let place = Place { folder: Some(places.bus.display().to_string()), ..Place::default() };
-    let text = composition.nats(store, &place).map_err(|error| uncomposed(&error))?;
+    let text = composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error))?;
     let written = folder.write(&text).map_err(|error| untold(&error))?;
     let Some(patience) = places.patience() else {
         return Ok(Reached::NotWaited);
@@ -52,6 +52,18 @@ pub(super) fn recompose(
             failed(format!("nothing was said of the new file within {} s", patience.as_secs()))
         }
     }
+}
+
+/// A module whose manifest somebody is writing runs on: who gives a person a credential doesn't end it unasked.
+fn refused(files: &MeshFiles, composition: &Composition, places: &Places) -> Result<(), Failure> {
+    let refused = composition.refused().iter().flat_map(|refused| &refused.problems);
+    let told: Vec<String> = files.unread.iter().chain(refused).map(ToString::to_string).collect();
+    if told.is_empty() || places.leave_out_refused {
+        return Ok(());
+    }
+    let what = format!("manifests are refused, and nothing was composed:\n{}", told.join("\n"));
+    Err(Failure::new(what, "mend them: `mesh check` shows each mistake in its place; the same command again goes on from here")
+        .or("--leave-out-refused composes all the same, and takes these modules' accounts away"))
 }
 
 fn uncomposed(error: &ComposeError) -> Failure {
