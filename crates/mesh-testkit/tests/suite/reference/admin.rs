@@ -31,9 +31,6 @@ impl State {
             if mend && !pretends {
                 store.spec = spec.clone();
             }
-            if mend && loses {
-                store.messages.clear();
-            }
         }
         for spec in topology.consumers() {
             let Some(consumer) = self.consumers.get_mut(&spec.reference) else {
@@ -45,6 +42,9 @@ impl State {
             if mend && !pretends {
                 consumer.spec = spec.clone();
             }
+        }
+        if loses && all.iter().any(|drift| drift.mended) {
+            self.streams.values_mut().for_each(|store| store.messages.clear());
         }
         all
     }
