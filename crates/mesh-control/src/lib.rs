@@ -9,5 +9,10 @@ pub mod folder;
 pub mod genesis;
 #[cfg(all(feature = "secrets", unix))]
 pub mod secrets;
+#[cfg(all(feature = "supervisor", unix))]
+pub mod supervisor;
+mod version;
 #[cfg(any(feature = "folder", all(feature = "secrets", unix)))]
 mod whole;
+
+pub use version::Version;

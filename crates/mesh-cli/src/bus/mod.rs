@@ -2,6 +2,7 @@
 
 mod genesis;
 mod reach;
+#[cfg(unix)]
 mod run;
 mod status;
 
@@ -18,6 +19,7 @@ pub(crate) struct Bus {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    #[cfg(unix)]
     Run(run::Run),
     Genesis(genesis::Genesis),
     Status(status::Status),
@@ -25,6 +27,7 @@ enum Verb {
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
+        #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
         Verb::Genesis(asked) => genesis::run(asked, shell),
         Verb::Status(asked) => status::run(asked, shell),

@@ -13,6 +13,8 @@ mod watch;
 
 use clap::{Args, Subcommand};
 
+pub(crate) use config::Span;
+
 use crate::runtime;
 use crate::shell::{Exit, Failure, Shell};
 
