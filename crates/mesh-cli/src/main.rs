@@ -14,6 +14,7 @@ mod man;
 mod mesh_files;
 #[cfg(unix)]
 mod operator;
+mod perm;
 mod runtime;
 mod shell;
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Operator(asked) => operator::run(&asked, &mut shell),
         #[cfg(unix)]
         Command::Credential(asked) => credential::run(&asked, &mut shell),
+        Command::Perm(asked) => perm::run(&asked, &mut shell),
         Command::Completions(asked) => completions::run(&asked, &mut shell),
         Command::Man(asked) => man::run(&asked, &mut shell),
     });

@@ -7,6 +7,7 @@ pub mod conf;
 pub mod folder;
 #[cfg(feature = "genesis")]
 pub mod genesis;
+pub mod perm;
 #[cfg(all(feature = "secrets", unix))]
 pub mod secrets;
 #[cfg(all(feature = "supervisor", unix))]

@@ -4,6 +4,7 @@ mod genesis;
 mod reach;
 #[cfg(unix)]
 mod run;
+#[cfg(unix)]
 mod status;
 
 use clap::{Args, Subcommand};
@@ -22,6 +23,7 @@ enum Verb {
     #[cfg(unix)]
     Run(run::Run),
     Genesis(genesis::Genesis),
+    #[cfg(unix)]
     Status(status::Status),
 }
 
@@ -30,6 +32,7 @@ pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
         #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
         Verb::Genesis(asked) => genesis::run(asked, shell),
+        #[cfg(unix)]
         Verb::Status(asked) => status::run(asked, shell),
     }
 }
