@@ -1,7 +1,11 @@
 //! `mesh bus`: the mesh's own broker, from its composed file.
 
+mod genesis;
+mod reach;
 #[cfg(unix)]
 mod run;
+#[cfg(unix)]
+mod status;
 
 use clap::{Args, Subcommand};
 
@@ -18,11 +22,17 @@ pub(crate) struct Bus {
 enum Verb {
     #[cfg(unix)]
     Run(run::Run),
+    Genesis(genesis::Genesis),
+    #[cfg(unix)]
+    Status(status::Status),
 }
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
         #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
+        Verb::Genesis(asked) => genesis::run(asked, shell),
+        #[cfg(unix)]
+        Verb::Status(asked) => status::run(asked, shell),
     }
 }
