@@ -46,6 +46,7 @@ mod pattern;
 mod place;
 mod problem;
 mod resolve;
+mod seats;
 mod sketch;
 mod source;
 mod tool;
