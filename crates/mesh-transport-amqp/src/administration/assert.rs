@@ -25,7 +25,7 @@ pub(super) async fn assert(
 ) -> Result<Vec<Drift>, TransportError> {
     let queues = wanted::queues(topology)?;
     let mut drift = Vec::new();
-    for exchange in wanted::exchanges(topology) {
+    for exchange in topology.amqp_exchanges() {
         drift.extend(assert_exchange(session, exchange).await?);
     }
     for queue in &queues {

@@ -209,8 +209,8 @@ fn a_seat_has_one_holder_in_a_mesh_and_a_second_claim_is_told_with_both_lines() 
     let told = resolve("\"n1\", \"n2\"", "").unwrap_err();
     assert_eq!(
         shown(&told)[0],
-        "mesh.toml:3:64: error: assignments[0].nodes[1]: the seat mesh-broker is nats on n1's already, by \
-         mesh.toml:3:58 (a seat has one holder in a mesh: leave one of the two out)"
+        "mesh.toml:3:61: error: assignments[0].nodes[1]: the seat mesh-broker is nats on n1's already, by \
+         mesh.toml:3:55 (a seat has one holder in a mesh: leave one of the two out)"
     );
     // Who runs nowhere has none.
     let holder = resolve("\"n2\"", "").unwrap().unwrap();
