@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
-use crate::{check, completions, demo, explain, federation, man};
+use crate::{bus, check, completions, demo, explain, federation, man};
 
 /// Checks a service mesh's files, raises it, and explains what travels on it.
 #[derive(Debug, Parser)]
@@ -18,6 +18,7 @@ pub(crate) struct Cli {
 /// Each has a file or a folder, with its arguments and what it does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Bus(bus::Bus),
     Check(check::Check),
     Demo(demo::command::Demo),
     Uri(explain::uri::Uri),

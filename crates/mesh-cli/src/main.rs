@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bus;
 mod check;
 mod cli;
 mod completions;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     };
     let mut shell = Shell::new(cli.output);
     let done = log::init().and_then(|()| match cli.command {
+        Command::Bus(asked) => bus::run(&asked, &mut shell),
         Command::Check(asked) => check::run(&asked, &mut shell),
         Command::Demo(asked) => demo::command::run(&asked, &mut shell),
         Command::Uri(asked) => explain::uri::run(&asked, &mut shell),
