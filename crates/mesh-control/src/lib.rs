@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod compose;
 #[cfg(feature = "folder")]
 pub mod folder;
 #[cfg(feature = "folder")]

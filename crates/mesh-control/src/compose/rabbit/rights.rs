@@ -49,6 +49,17 @@ pub struct TopicRights {
 }
 
 impl Rights {
+    /// These expressions, and no row for a topic exchange.
+    #[must_use]
+    pub fn new(
+        configure: impl Into<String>,
+        write: impl Into<String>,
+        read: impl Into<String>,
+    ) -> Self {
+        let (configure, write, read) = (configure.into(), write.into(), read.into());
+        Self { configure, write, read, topics: Vec::new() }
+    }
+
     /// Everything: the controller's, who declares what others read.
     #[must_use]
     pub fn everything() -> Self {
