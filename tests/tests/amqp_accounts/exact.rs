@@ -11,7 +11,7 @@ use mesh_core::subject::Subject;
 use mesh_core::topology::{AmqpExchange, AmqpQueue, ConsumerRef, Inbox, MeshSubject};
 use mesh_testkit::strategies::{MeshText, mesh as meshes};
 use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{RngSeed, Config, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use crate::bed::Bed;
 
@@ -65,7 +65,8 @@ fn told(what: &What) -> String {
 /// A virtual host with the mesh's accounts, and what is tried there.
 async fn bed_of(text: &MeshText) -> (Bed, Vec<Try>) {
     let mesh = &text.mesh;
-    let modules = mesh.instances().map(|one| Principal::Module { node: one.node, module: one.module });
+    let modules =
+        mesh.instances().map(|one| Principal::Module { node: one.node, module: one.module });
     let hosts = mesh.nodes().iter().map(|node| Principal::Host { node: node.clone() });
     let builders = mesh.nodes().iter().map(|node| Principal::Builder { node: node.clone() });
     let people = mesh.people().map(|(name, _)| Principal::Person { name: name.clone() });
@@ -139,7 +140,8 @@ fn names(
     }
     keys.insert((AmqpExchange::EventsDead.as_str(), "dead".to_owned()));
     keys.insert((AmqpExchange::Live.as_str(), "some.where".to_owned()));
-    let near: Vec<_> = keys.iter().flat_map(|(of, key)| nearly(key).map(|key| (*of, key))).collect();
+    let near: Vec<_> =
+        keys.iter().flat_map(|(of, key)| nearly(key).map(|key| (*of, key))).collect();
     keys.extend(near);
     let near: Vec<_> = queues.iter().flat_map(|queue| nearly(queue)).collect();
     queues.extend(near);
@@ -148,12 +150,7 @@ fn names(
 
 /// What an expression that is not anchored or escaped would take for `name`.
 fn nearly(name: &str) -> [String; 4] {
-    [
-        name.replacen('.', "x", 1),
-        format!("{name}\n"),
-        format!("x{name}"),
-        format!("{name}.x"),
-    ]
+    [name.replacen('.', "x", 1), format!("{name}\n"), format!("x{name}"), format!("{name}.x")]
 }
 
 /// By the grants: the subject that travels so may be published to. What is no subject of the mesh's nobody may.

@@ -121,7 +121,8 @@ impl Topology {
                 continue;
             }
             let stream = self.stream(spec.reference.stream);
-            let stream = stream.ok_or_else(|| DurableQueueError::NoStream { consumer: consumer() })?;
+            let stream =
+                stream.ok_or_else(|| DurableQueueError::NoStream { consumer: consumer() })?;
             for queue in queues {
                 if known.insert(queue.name.clone()) {
                     let arguments = queue.arguments(stream);

@@ -45,3 +45,15 @@ pub enum HostError {
     #[error(transparent)]
     Topology(#[from] DurableQueueError),
 }
+
+/// Why a mesh has no definitions.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RabbitError {
+    /// Users without a hash of a password, by name.
+    #[error("no hash of a password is known of {}", .0.join(", "))]
+    NoHash(Vec<String>),
+    /// Somebody or something has no place there.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}

@@ -179,9 +179,11 @@ impl Host {
             definitions = definitions.exchange(vhost, exchange.as_str(), "topic");
         }
         for member in self.members.values() {
-            definitions = definitions
-                .user(&member.name, &member.hash, "")
-                .rights(vhost, &member.name, &member.rights());
+            definitions = definitions.user(&member.name, &member.hash, "").rights(
+                vhost,
+                &member.name,
+                &member.rights(),
+            );
         }
         for (queue, arguments) in self.queues.values() {
             definitions = definitions.queue(vhost, &queue.name, arguments);
@@ -212,9 +214,12 @@ impl Host {
             "dead-letter-exchange": AmqpExchange::EventsDead.as_str(),
         });
         let newest = json!({ "max-length": 1, "overflow": "drop-head" });
-        definitions
-            .policy(vhost, "events", r"^[^.]+\.[^.]+\.events\z", &events)
-            .policy(vhost, "node", r"^node\.[^.]+\z", &newest)
+        definitions.policy(vhost, "events", r"^[^.]+\.[^.]+\.events\z", &events).policy(
+            vhost,
+            "node",
+            r"^node\.[^.]+\z",
+            &newest,
+        )
     }
 }
 

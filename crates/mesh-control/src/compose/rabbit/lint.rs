@@ -84,7 +84,10 @@ impl fmt::Display for Finding {
         match self {
             Self::Twice { row } => write!(f, "{row}: it is there twice"),
             Self::NoTopicRow { user, exchange } => {
-                write!(f, "{user} has no row for the topic exchange {exchange}: all keys are allowed")
+                write!(
+                    f,
+                    "{user} has no row for the topic exchange {exchange}: all keys are allowed"
+                )
             }
             Self::NoTopicExchange { exchange } => {
                 write!(f, "{exchange} is no topic exchange: it checks no keys")
@@ -186,7 +189,9 @@ impl Definitions {
                 found.insert(Finding::NoHash { user: user.clone() });
             }
             let tags = match &row["tags"] {
-                Value::Array(tags) => tags.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+                Value::Array(tags) => {
+                    tags.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
+                }
                 other => other.as_str().unwrap_or_default().to_owned(),
             };
             if !tags.is_empty() {
@@ -197,9 +202,8 @@ impl Definitions {
 
     fn rights_are_narrow(&self, found: &mut BTreeSet<Finding>) {
         let mut almighty: BTreeMap<&str, usize> = BTreeMap::new();
-        let is_almighty = |row: &Value| {
-            ["configure", "write", "read"].iter().all(|side| text(row, side) == ".*")
-        };
+        let is_almighty =
+            |row: &Value| ["configure", "write", "read"].iter().all(|side| text(row, side) == ".*");
         for row in self.rows("permissions").iter().filter(|row| is_almighty(row)) {
             let others = almighty.entry(text(row, "vhost")).or_default();
             *others += 1;
@@ -279,7 +283,8 @@ fn joined(row: &Value, fields: &[&str]) -> String {
 }
 
 fn named(section: &str, row: &Value) -> String {
-    let fields = SECTIONS.iter().find(|(name, _)| *name == section).map_or(&[][..], |(_, fields)| fields);
+    let fields =
+        SECTIONS.iter().find(|(name, _)| *name == section).map_or(&[][..], |(_, fields)| fields);
     format!("{section} {}", which(row, fields))
 }
 

@@ -39,8 +39,11 @@ mod lint;
 mod rights;
 
 pub use definitions::Definitions;
-pub use error::{DefinitionsError, HostError};
+pub use error::{DefinitionsError, HostError, RabbitError};
 pub use hash::{HashError, PasswordHash};
 pub use host::{Host, Member};
 pub use lint::Finding;
 pub use rights::{Declares, Rights, TopicRights};
+
+#[cfg(test)]
+mod tests;

@@ -64,8 +64,10 @@ impl Rights {
     #[must_use]
     pub fn everything() -> Self {
         let all = || ".*".to_owned();
-        let topic = |exchange: AmqpExchange| {
-            TopicRights { exchange: exchange.as_str(), write: all(), read: all() }
+        let topic = |exchange: AmqpExchange| TopicRights {
+            exchange: exchange.as_str(),
+            write: all(),
+            read: all(),
         };
         let topics = AmqpExchange::NAMED.map(topic).into();
         Self { configure: all(), write: all(), read: all(), topics }
@@ -277,11 +279,7 @@ impl Grants {
             [&self.configure, &self.write, &self.read].map(|any| any.whole(&none));
         let topics = self.topics.into_iter().map(|(exchange, keys)| {
             let Keys { write, read, not_written, not_read } = keys;
-            TopicRights {
-                exchange,
-                write: write.whole(&not_written),
-                read: read.whole(&not_read),
-            }
+            TopicRights { exchange, write: write.whole(&not_written), read: read.whole(&not_read) }
         });
         Rights { configure, write, read, topics: topics.collect() }
     }

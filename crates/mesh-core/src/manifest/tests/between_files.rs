@@ -202,8 +202,10 @@ fn a_seat_has_one_holder_in_a_mesh_and_a_second_claim_is_told_with_both_lines() 
     let told = resolve("\"n1\"", "\"n2\"").unwrap_err();
     assert_eq!(
         shown(&told),
-        ["nats.toml:3:11: error: claims[0]: the seat mesh-broker is lavin on n2's already, by lavin.toml:3:11 \
-          (a seat has one holder in a mesh: leave one of the two out)"]
+        [
+            "nats.toml:3:11: error: claims[0]: the seat mesh-broker is lavin on n2's already, by lavin.toml:3:11 \
+          (a seat has one holder in a mesh: leave one of the two out)"
+        ]
     );
     // The same module on a second node is a second claim, too.
     let told = resolve("\"n1\", \"n2\"", "").unwrap_err();

@@ -2,11 +2,11 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ring::digest::{Context, SHA256, digest};
-use ring::rand::{SecureRandom, SystemRandom};
 use mesh_control::compose::rabbit::{Declares, Definitions, PasswordHash, Rights};
 use mesh_core::identity::Principal;
 use mesh_core::permissions::Permissions;
+use ring::digest::{Context, SHA256, digest};
+use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
 use crate::servers::ServerError;
@@ -131,9 +131,9 @@ impl Account {
         let Rights { configure, write, read, topics, .. } =
             Rights::of(self.name(), principal, permissions, declares);
         let account = self.rights(configure, write, read);
-        topics.into_iter().fold(account, |account, row| {
-            account.topic(row.exchange, row.write, row.read)
-        })
+        topics
+            .into_iter()
+            .fold(account, |account, row| account.topic(row.exchange, row.write, row.read))
     }
 
     /// As a definitions file has it.

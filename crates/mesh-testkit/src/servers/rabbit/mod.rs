@@ -21,6 +21,6 @@ pub use definitions::Definitions;
 pub use hosts::VirtualHost;
 pub use layout::{Layout, User};
 pub use management::Management;
-pub use mesh_server::MeshServer;
 pub use mesh_control::compose::rabbit::Declares;
+pub use mesh_server::MeshServer;
 pub use server::{RabbitServer, shared};

@@ -31,7 +31,8 @@ fn what_is_written_is_read_again() {
 #[test]
 fn the_text_is_the_same_whatever_the_order_of_the_rows() {
     let one = Definitions::new().vhost("v").exchange("v", "a", "topic").exchange("v", "b", "topic");
-    let other = Definitions::new().exchange("v", "b", "topic").exchange("v", "a", "topic").vhost("v");
+    let other =
+        Definitions::new().exchange("v", "b", "topic").exchange("v", "a", "topic").vhost("v");
     assert_eq!(one.text(), other.text());
 }
 

@@ -1,6 +1,6 @@
-use mesh_core::name::ModuleName;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{Mesh, ModuleManifest};
+use mesh_core::name::ModuleName;
 use serde_json::json;
 
 use super::*;
@@ -43,7 +43,10 @@ fn a_missing_topic_row_is_found_since_it_would_allow_every_key() {
     let mut json = sound();
     let rows = json["topic_permissions"].as_array_mut().unwrap();
     rows.retain(|row| row["user"] != "n1.mail" || row["exchange"] != "mesh.rpc");
-    assert_eq!(told(&json), ["n1.mail has no row for the topic exchange mesh.rpc: all keys are allowed"]);
+    assert_eq!(
+        told(&json),
+        ["n1.mail has no row for the topic exchange mesh.rpc: all keys are allowed"]
+    );
 }
 
 #[test]
@@ -55,12 +58,42 @@ fn what_is_wider_than_it_looks_is_found() {
     };
     let anchored = r"is neither empty nor within ^(?:…)\z";
     for (section, field, value, wanted) in [
-        ("permissions", "write", json!("mesh.events"), format!(r#"permissions "n1.mail" "mesh": write {anchored}"#)),
-        ("permissions", "read", json!("^(?:a)$"), format!(r#"permissions "n1.mail" "mesh": read {anchored}"#)),
-        ("permissions", "configure", json!("^(?:n1)\\z"), "n1.mail may declare queues, and so exchanges, and forge through them".into()),
-        ("topic_permissions", "write", json!(".*"), format!(r#"topic_permissions "n1.mail" "mesh" "mesh.alive": write {anchored}"#)),
-        ("users", "password_hash", json!("secret"), "n1.mail has no salted hash of a password".into()),
-        ("users", "hashing_algorithm", json!("rabbit_password_hashing_md5"), "n1.mail has no salted hash of a password".into()),
+        (
+            "permissions",
+            "write",
+            json!("mesh.events"),
+            format!(r#"permissions "n1.mail" "mesh": write {anchored}"#),
+        ),
+        (
+            "permissions",
+            "read",
+            json!("^(?:a)$"),
+            format!(r#"permissions "n1.mail" "mesh": read {anchored}"#),
+        ),
+        (
+            "permissions",
+            "configure",
+            json!("^(?:n1)\\z"),
+            "n1.mail may declare queues, and so exchanges, and forge through them".into(),
+        ),
+        (
+            "topic_permissions",
+            "write",
+            json!(".*"),
+            format!(r#"topic_permissions "n1.mail" "mesh" "mesh.alive": write {anchored}"#),
+        ),
+        (
+            "users",
+            "password_hash",
+            json!("secret"),
+            "n1.mail has no salted hash of a password".into(),
+        ),
+        (
+            "users",
+            "hashing_algorithm",
+            json!("rabbit_password_hashing_md5"),
+            "n1.mail has no salted hash of a password".into(),
+        ),
         ("users", "tags", json!("administrator"), "n1.mail has the tag administrator".into()),
         ("users", "tags", json!(["monitoring"]), "n1.mail has the tag monitoring".into()),
     ] {
@@ -76,8 +109,11 @@ fn what_is_wider_than_it_looks_is_found() {
         row[side] = ".*".into();
     }
     let found = told_of(&json);
-    assert!(found.contains(&"substrate may do everything, beside another".to_owned())
-        || found.contains(&"n1.mail may do everything, beside another".to_owned()), "{found:?}");
+    assert!(
+        found.contains(&"substrate may do everything, beside another".to_owned())
+            || found.contains(&"n1.mail may do everything, beside another".to_owned()),
+        "{found:?}"
+    );
 }
 
 fn told_of(json: &Value) -> Vec<String> {
@@ -89,17 +125,26 @@ fn what_an_import_would_stop_at_is_found() {
     let mut json = sound();
     json["users"].as_array_mut().unwrap().retain(|row| row["name"] != "n1.mail");
     let found = told(&json);
-    assert!(found.contains(&r#"permissions "n1.mail" "mesh": there is no user n1.mail"#.to_owned()), "{found:?}");
+    assert!(
+        found.contains(&r#"permissions "n1.mail" "mesh": there is no user n1.mail"#.to_owned()),
+        "{found:?}"
+    );
     let mut json = sound();
     json["queues"] = json!([]);
     let found = told(&json);
-    assert!(found.iter().any(|told| told.ends_with("there is no queue n1.mail.events")), "{found:?}");
+    assert!(
+        found.iter().any(|told| told.ends_with("there is no queue n1.mail.events")),
+        "{found:?}"
+    );
     let mut json = sound();
     let again = json["users"][0].clone();
     json["users"].as_array_mut().unwrap().push(again);
     assert_eq!(told(&json), [r#"users "n1.mail": it is there twice"#]);
     let mut json = sound();
-    json["queues"].as_array_mut().unwrap().push(json!({ "name": "q".repeat(256), "vhost": "mesh" }));
+    json["queues"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "name": "q".repeat(256), "vhost": "mesh" }));
     assert!(told(&json)[0].ends_with("over 255 bytes"), "{:?}", told(&json));
     let mut json = sound();
     let mut guest = json["users"][0].clone();
