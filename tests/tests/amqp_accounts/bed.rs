@@ -10,7 +10,7 @@ use mesh_core::port::{
 use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_testkit::fixtures::{self, filter, module, module_name, person};
 use mesh_testkit::servers::rabbit::{
-    self, Definitions, Layout, RabbitServer, VirtualHost, password_hash,
+    self, Definitions, Layout, RabbitServer, VirtualHost,
 };
 use mesh_transport_amqp::{AmqpOptions, connect};
 use serde_json::Value;
@@ -52,6 +52,12 @@ pub(crate) fn mesh() -> Mesh {
     Mesh::resolve(&MeshFile::parse("mesh.toml", MESH).unwrap(), &manifests).unwrap()
 }
 
+/// What is composed of a mesh's files.
+pub(crate) fn composed(mesh: &Mesh) -> Definitions {
+    let layout = Layout::of(mesh).unwrap().with_passwords(password_of);
+    layout.definitions_with(&mesh.topology().unwrap()).unwrap()
+}
+
 /// A virtual host with the bus's definitions.
 pub(crate) struct Bed {
     server: &'static RabbitServer,
@@ -62,19 +68,18 @@ impl Bed {
     /// On what is composed of the mesh's files, with one binding more than they justify: the queue of m2 gets
     /// everything.
     pub(crate) async fn new() -> Self {
-        let mesh = mesh();
-        let layout = Layout::of(&mesh).unwrap().with_passwords(password_of);
-        let topology = mesh.topology().unwrap();
-        let composed = layout.definitions_with(&topology).unwrap();
         let (vhost, queue) = (Layout::MESH, "n1.m2.events");
-        Self::of(&composed.binding(vhost, "mesh.events", queue, "#")).await
+        Self::of(&composed(&mesh()).binding(vhost, "mesh.events", queue, "#")).await
     }
 
     pub(crate) async fn by_hand() -> Self {
         let mut definitions: Value = serde_json::from_str(BY_HAND).unwrap();
+        // Users are the node's: those of all tests are the same.
+        let composed = composed(&mesh()).to_json();
+        let known = composed["users"].as_array().unwrap();
         for user in definitions["users"].as_array_mut().unwrap() {
-            let name = user["name"].as_str().unwrap();
-            user["password_hash"] = password_hash(&password_of(name), *b"salt").into();
+            let same = known.iter().find(|other| other["name"] == user["name"]).unwrap();
+            user["password_hash"] = same["password_hash"].clone();
         }
         Self::of(&Definitions::parse(&definitions.to_string()).unwrap()).await
     }

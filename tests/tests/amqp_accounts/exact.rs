@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use mesh_control::compose::rabbit::{Host, Member, PasswordHash};
+use mesh_control::compose::rabbit::Definitions;
 use mesh_core::identity::Principal;
 use mesh_core::permissions::Permissions;
 use mesh_core::subject::Subject;
@@ -13,7 +13,7 @@ use mesh_testkit::strategies::{MeshText, mesh as meshes};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use crate::bed::Bed;
+use crate::bed::{Bed, composed};
 
 /// How many questions are asked, at least.
 const TRIES: usize = 1000;
@@ -71,15 +71,9 @@ async fn bed_of(text: &MeshText) -> (Bed, Vec<Try>) {
     let builders = mesh.nodes().iter().map(|node| Principal::Builder { node: node.clone() });
     let people = mesh.people().map(|(name, _)| Principal::Person { name: name.clone() });
     let principals: Vec<Principal> = modules.chain(hosts).chain(builders).chain(people).collect();
-    let mut host = Host::new("mesh").unwrap();
-    for principal in &principals {
-        let hash = PasswordHash::of(*b"salt", [7; 32]);
-        let rights = mesh.permissions(principal).unwrap();
-        host = host.member(Member::new(principal.clone(), rights, hash)).unwrap();
-    }
-    let host = host.topology(&mesh.topology().unwrap()).unwrap();
-    let definitions = host.definitions();
-    assert_eq!(definitions.findings(), []);
+    let definitions = composed(mesh);
+    let read = Definitions::parse(&definitions.to_json().to_string()).unwrap();
+    assert_eq!(read.findings(), []);
     let (keys, queues) = names(text, &principals);
     let mut tries = Vec::new();
     for principal in &principals {
@@ -96,8 +90,7 @@ async fn bed_of(text: &MeshText) -> (Bed, Vec<Try>) {
             add(What::Declare(queue.clone()), false);
         }
     }
-    // Users are the node's, and two meshes may have the same ones.
-    (Bed::of(&definitions.into()).await, tries)
+    (Bed::of(&definitions).await, tries)
 }
 
 /// Keys and queues of the mesh, and names that are nearly such.
@@ -166,7 +159,11 @@ fn may_publish(
                 && !Inbox::of(principal).filter().contains(&rule.filter)
         });
         let tokens: Vec<&str> = key.split('.').collect();
-        return answers && tokens.len() == 3 && tokens.iter().all(|token| !token.is_empty());
+        let word = |token: &&str| {
+            let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            !token.is_empty() && token.chars().all(letter)
+        };
+        return answers && tokens.len() == 3 && tokens.iter().all(word);
     }
     let Ok(subject) = Subject::new(key) else { return false };
     match MeshSubject::from_amqp(exchange, &subject, None) {

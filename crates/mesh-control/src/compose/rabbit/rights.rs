@@ -214,7 +214,8 @@ impl Grants {
             Place::Answers => {
                 self.write.add(escaped(AmqpExchange::Rpc.as_str()));
                 let answers = match self.declares {
-                    Declares::Nothing => r"reply\.[^.]+\.[^.]+",
+                    // Of whom the user's name has two words.
+                    Declares::Nothing => r"reply\.[a-z0-9-]+\.[a-z0-9-]+",
                     Declares::Own => r"reply\..+",
                 };
                 self.keys(AmqpExchange::Rpc).write.add(answers);
@@ -292,8 +293,9 @@ fn allowed(rules: &Rules) -> impl Iterator<Item = &Filter> {
 /// What matches the keys of a filter, and the bindings that lie within it.
 fn expression(filter: &str) -> String {
     let token = |token: &str| match token {
-        "*" => r"[^.#]+".to_owned(),
-        ">" => ".+".to_owned(),
+        // What can be no part of a subject is none of a key.
+        "*" => r"[^.#\x00-\x20\x7f]+".to_owned(),
+        ">" => r"[^\x00-\x20\x7f]+".to_owned(),
         name => escaped(name),
     };
     filter.split('.').map(token).collect::<Vec<_>>().join(r"\.")
