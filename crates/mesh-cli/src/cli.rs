@@ -4,6 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
 use crate::{bus, check, completions, demo, explain, federation, man};
+#[cfg(unix)]
+use crate::{credential, operator};
 
 /// Checks a service mesh's files, raises it, and explains what travels on it.
 #[derive(Debug, Parser)]
@@ -25,6 +27,10 @@ pub(crate) enum Command {
     Envelope(explain::envelope::Envelope),
     Topic(explain::topic::Topic),
     Federation(federation::Federation),
+    #[cfg(unix)]
+    Operator(operator::Operator),
+    #[cfg(unix)]
+    Credential(credential::Credential),
     Completions(completions::Completions),
     Man(man::Man),
 }

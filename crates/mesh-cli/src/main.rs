@@ -4,11 +4,17 @@ mod bus;
 mod check;
 mod cli;
 mod completions;
+#[cfg(unix)]
+mod credential;
 mod demo;
 mod explain;
 mod federation;
 mod log;
 mod man;
+#[cfg(unix)]
+mod mesh_files;
+#[cfg(unix)]
+mod operator;
 mod shell;
 
 use std::process::ExitCode;
@@ -33,6 +39,10 @@ fn main() -> ExitCode {
         Command::Envelope(asked) => explain::envelope::run(&asked, &mut shell),
         Command::Topic(asked) => explain::topic::run(&asked, &mut shell),
         Command::Federation(asked) => federation::run(&asked, &mut shell),
+        #[cfg(unix)]
+        Command::Operator(asked) => operator::run(&asked, &mut shell),
+        #[cfg(unix)]
+        Command::Credential(asked) => credential::run(&asked, &mut shell),
         Command::Completions(asked) => completions::run(&asked, &mut shell),
         Command::Man(asked) => man::run(&asked, &mut shell),
     });

@@ -5,5 +5,7 @@ pub mod compose;
 pub mod conf;
 #[cfg(feature = "folder")]
 pub mod folder;
-#[cfg(feature = "folder")]
+#[cfg(all(feature = "secrets", unix))]
+pub mod secrets;
+#[cfg(any(feature = "folder", all(feature = "secrets", unix)))]
 mod whole;

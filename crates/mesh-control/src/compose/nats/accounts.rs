@@ -90,9 +90,17 @@ impl Accounts {
     /// # Errors
     /// [`ComposeError::Value`] for a service with a control character.
     pub fn text(&self) -> Result<String, ComposeError> {
-        let system = self.name(Account::Sys)?;
-        let within = self.within()?;
-        Ok(format!("system_account: {system}\naccounts {{\n  {system} {{}}\n{within}}}\n"))
+        Ok(self.system()? + &self.block()?)
+    }
+
+    /// The line that names the server's own account.
+    pub(super) fn system(&self) -> Result<String, ComposeError> {
+        Ok(format!("system_account: {}\n", self.name(Account::Sys)?))
+    }
+
+    /// The accounts.
+    pub(super) fn block(&self) -> Result<String, ComposeError> {
+        Ok(format!("accounts {{\n  {} {{}}\n{}}}\n", self.name(Account::Sys)?, self.within()?))
     }
 
     /// What stands within `accounts { … }`, but the server's own account.
