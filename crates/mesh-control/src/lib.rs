@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(all(feature = "supervisor", unix))]
+pub mod adoption;
 pub mod compose;
 #[cfg(feature = "folder")]
 pub mod conf;
@@ -7,5 +9,10 @@ pub mod conf;
 pub mod folder;
 #[cfg(all(feature = "secrets", unix))]
 pub mod secrets;
+#[cfg(all(feature = "supervisor", unix))]
+pub mod supervisor;
+mod version;
 #[cfg(any(feature = "folder", all(feature = "secrets", unix)))]
 mod whole;
+
+pub use version::Version;

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use crate::shell::{Exit, Failure, Shell};
 
-pub(crate) use failure::{document_failure, seal_failure};
+pub(crate) use failure::{document_failure, seal_failure, store_failure};
 
 /// People of a mesh: give them credentials, and take them away.
 #[derive(Debug, Args)]
