@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::shell::Answer;
 use crate::shell::style::{ERROR, FAINT, GOOD, HINT};
 
-/// The answer, by the keys that the README lists.
+/// The answer, by the keys that `docs/adoption.md` lists.
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
     pub(super) good: bool,
