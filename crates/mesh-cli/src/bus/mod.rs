@@ -3,6 +3,8 @@
 mod genesis;
 mod reach;
 #[cfg(unix)]
+mod adopt;
+#[cfg(unix)]
 mod run;
 #[cfg(unix)]
 mod status;
@@ -21,6 +23,8 @@ pub(crate) struct Bus {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(unix)]
+    Adopt(adopt::Adopt),
+    #[cfg(unix)]
     Run(run::Run),
     Genesis(genesis::Genesis),
     #[cfg(unix)]
@@ -29,6 +33,8 @@ enum Verb {
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
+        #[cfg(unix)]
+        Verb::Adopt(asked) => adopt::run(asked, shell),
         #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
         Verb::Genesis(asked) => genesis::run(asked, shell),

@@ -47,6 +47,7 @@ mod pattern;
 mod place;
 mod problem;
 mod resolve;
+mod seats;
 mod sketch;
 mod source;
 mod tool;

@@ -34,7 +34,7 @@ pub(super) async fn assert(
 ) -> Result<Vec<Drift>, TransportError> {
     let queues = wanted::queues(topology)?;
     let mut drift = Vec::new();
-    for exchange in wanted::exchanges(topology) {
+    for exchange in topology.amqp_exchanges() {
         if missing == Missing::Left && !has_exchange(session, OPERATION, exchange, due()).await? {
             continue;
         }
