@@ -10,7 +10,7 @@ use mesh_testkit::servers::nats::{Account, Layout, User};
 use super::{Isolation, Setup, Started};
 
 /// Two nodes. `svc` emits, consumes, serves, provides and calls; `db` serves; `evil` is on both nodes,
-/// emits, consumes, calls and serves; `mute` emits and nothing else.
+/// emits, consumes, calls and serves; `mute` emits and nothing else; `idle` lists nothing at all.
 const MESH: &str = r#"
 nodes = [{ name = "n1" }, { name = "n2" }]
 assignments = [
@@ -18,11 +18,12 @@ assignments = [
     { module = "db", manifest = "db.toml", nodes = ["n1"] },
     { module = "evil", manifest = "evil.toml", nodes = ["n1", "n2"] },
     { module = "mute", manifest = "mute.toml", nodes = ["n1"] },
+    { module = "idle", manifest = "idle.toml", nodes = ["n1"] },
 ]
 people = [{ name = "alice", administrator = true }, { name = "bob", tools = ["svc.echo"] }]
 "#;
 
-const MODULES: [(&str, &str); 4] = [
+const MODULES: [(&str, &str); 5] = [
     (
         "svc.toml",
         r#"
@@ -46,6 +47,7 @@ version = "1"
 tools = [
     { name = "drop", description = "Drops a table." },
     { name = "absent", description = "Is not served by any program here." },
+    { name = "wipe", description = "Is for administrators alone." },
 ]
 "#,
     ),
@@ -61,6 +63,7 @@ tools = [{ name = "trap", description = "Is for whom it catches." }]
 "#,
     ),
     ("mute.toml", "name = \"mute\"\nversion = \"1\"\nemits = [\"y\"]"),
+    ("idle.toml", "name = \"idle\"\nversion = \"1\"\nemits = []\nconsumes = []\ncalls = []\ntools = []"),
 ];
 
 pub fn mesh() -> Started<Mesh> {

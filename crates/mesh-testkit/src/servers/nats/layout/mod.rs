@@ -112,6 +112,13 @@ impl Layout {
         self
     }
 
+    /// The same without the user of this name: one whose right to be there was taken away.
+    #[must_use]
+    pub fn without_user(mut self, name: &str) -> Self {
+        self.users.retain(|user| user.name() != name);
+        self
+    }
+
     /// The same with an account for what the gateways of realm number `realm` share (protocol §8): its users
     /// are `state.<realm>.<gateway>` for each gateway, and `state.<realm>.administrator`, who makes the
     /// buckets.
