@@ -16,6 +16,7 @@
 //! ```
 
 mod error;
+mod fold;
 mod grammar;
 mod types;
 
@@ -23,6 +24,7 @@ mod types;
 mod tests;
 
 pub use error::{NameError, NameProblem};
+pub use fold::folded;
 pub(crate) use grammar::{Class, printable, realm as realm_problem, realm_in_uri, special};
 pub use types::{
     CommandName, ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName,
