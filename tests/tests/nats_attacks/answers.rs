@@ -174,7 +174,7 @@ async fn lend_the_right_to_answer(mode: Mode) -> Verdict {
     accomplice.publish("mesh.tools.evil.trap", Some(FORGED), &[], b"{}").await?;
     evil.next().await?;
     match emit_as(&mut evil, FORGED, "svc", "forged", &[]).await {
-        Err(error) if error.to_string().contains(&no_publish(FORGED)) => {
+        Err(error) if error.to_string().contains("Permissions Violation for Publish") => {
             return Ok(Outcome::Refused);
         }
         sent => sent?,

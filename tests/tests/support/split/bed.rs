@@ -12,7 +12,7 @@ use mesh_testkit::servers::Certificate;
 use mesh_testkit::servers::nats::{Layout, NatsConfig, NatsServer, RawNats, User};
 use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
 
-use super::mesh::{layout, mesh};
+use super::mesh::{composed, layout};
 use super::{Isolation, Setup};
 
 pub type Started<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -44,9 +44,9 @@ impl Bed {
     pub async fn with(setup: Setup, change: impl Fn(Topology) -> Topology) -> Started<Self> {
         let layout = layout(&setup)?;
         let base = base(&setup)?;
-        let server = NatsServer::launch(base.clone().with(layout.lines())).await?;
+        let server = NatsServer::launch(base.clone().with(layout.lines()?)).await?;
         let controller = dial(&server, user(&layout, "controller")).await?;
-        let topology = change(mesh()?.topology()?);
+        let topology = change(composed(&setup, &[])?.topology().clone());
         controller.administration()?.assert(&topology, DriftMode::Report).await?;
         Ok(Self { server, layout, setup, controller, base })
     }
@@ -79,7 +79,7 @@ impl Bed {
 
     /// Makes this the layout of the running server.
     pub async fn reload(&mut self, layout: Layout) -> Started<()> {
-        self.server.reload(self.base.clone().with(layout.lines())).await?;
+        self.server.reload(self.base.clone().with(layout.lines()?)).await?;
         self.layout = layout;
         Ok(())
     }
@@ -104,8 +104,10 @@ fn base(setup: &Setup) -> Started<NatsConfig> {
         .tls(Certificate::local()?)
         .jetstream()
         .with(format!("max_connections: {}", setup.connections * 4))
-        .with(format!("max_subscriptions: {}", setup.subscriptions))
-        .with(format!("feature_flags {{ js_ack_fc_v2: {} }}", setup.second_form));
+        .with(format!("max_subscriptions: {}", setup.subscriptions * 4));
+    // Older servers don't know the flag, and refuse a file that has it.
+    let config =
+        if setup.second_form { config.with("feature_flags { js_ack_fc_v2: true }") } else { config };
     Ok(if setup.strict { config } else { config.lenient() })
 }
 

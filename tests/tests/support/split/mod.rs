@@ -6,7 +6,7 @@ mod bed;
 mod mesh;
 
 pub use bed::{Bed, PATIENCE, Started};
-pub use mesh::{TAP, layout};
+pub use mesh::{TAP, composed, layout};
 
 /// Whether streams and everybody else share an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Setup {
     pub service: Option<&'static str>,
     /// How many connections EDGE may have, and the server four times as many.
     pub connections: u32,
-    /// How many subscriptions a connection may have.
+    /// How many subscriptions a connection in EDGE may have, and one anywhere four times as many.
     pub subscriptions: u32,
 }
 
