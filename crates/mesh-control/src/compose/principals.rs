@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{AssignedModule, Isolation, Mesh, MeshFile};
+use mesh_core::manifest::{AssignedModule, Bus, Isolation, Mesh, MeshFile};
 use mesh_core::name::{InstanceName, ModuleName, NodeName, PersonName};
 use mesh_core::permissions::{Answers, Origin, Permissions, Responses, Rights};
 use mesh_core::subject::SubjectError;
@@ -14,13 +14,13 @@ use super::{Account, Because, Gateway, Grant, Line, More, User};
 const GATEWAYS: &str = "a gateway hears its own mailboxes and writes to its peers'";
 
 /// Everybody who has a user, by name.
-pub(super) fn users(mesh: &Mesh, file: &MeshFile, more: &More) -> Result<Vec<User>, SubjectError> {
-    let lines = Lines::of(file);
-    let home = match file.bus.isolation {
+pub(super) fn users(mesh: &Mesh, bus: &Bus, more: &More) -> Result<Vec<User>, SubjectError> {
+    let lines = Lines::of(mesh.file());
+    let home = match bus.isolation {
         Isolation::Split => Account::Edge,
         Isolation::OneAccount => Account::Mesh,
     };
-    let mut users = controllers(file.bus.isolation, &lines);
+    let mut users = controllers(bus.isolation, &lines);
     for (index, node) in mesh.nodes().iter().enumerate() {
         for (principal, rights) in [
             (Principal::Host { node: node.clone() }, Rights::of_host(node)?),
@@ -31,7 +31,7 @@ pub(super) fn users(mesh: &Mesh, file: &MeshFile, more: &More) -> Result<Vec<Use
         }
     }
     for module in mesh.modules() {
-        users.append(&mut instances(home, module, file, &lines)?);
+        users.append(&mut instances(home, module, bus.answers, &lines)?);
     }
     for (name, access) in mesh.people() {
         let principal = Principal::Person { name: name.clone() };
@@ -74,11 +74,11 @@ fn controllers(isolation: Isolation, lines: &Lines<'_>) -> Vec<User> {
 fn instances(
     home: Account,
     module: &AssignedModule,
-    file: &MeshFile,
+    answers: Answers,
     lines: &Lines<'_>,
 ) -> Result<Vec<User>, SubjectError> {
     let manifest = &module.manifest;
-    let (grants, answers) = (manifest.grants(), answers(file.bus.answers, module));
+    let (grants, answers) = (manifest.grants(), lasting(answers, module));
     let path: Arc<str> = manifest.file().into();
     let written = |field: String| {
         let (line, column) = manifest.place(&field);
@@ -97,7 +97,7 @@ fn instances(
 
 /// An answer's budget lasts as long as the module's slowest tool may take: a right that ends before would
 /// make its answer vanish, and nobody hear of it.
-fn answers(configured: Answers, module: &AssignedModule) -> Answers {
+fn lasting(configured: Answers, module: &AssignedModule) -> Answers {
     let Answers::AllowResponses(Responses { max, expires }) = configured else {
         return configured;
     };

@@ -124,7 +124,7 @@ pub fn layout(setup: &Setup) -> Started<Layout> {
         Isolation::OneAccount => Account::Mesh,
     };
     let tap = User::named(TAP, streams, module("n9", TAP), Permissions::everything())?;
-    let layout = Layout::of(&composed(setup, &[])?)?.with_user(tap);
+    let layout = Layout::of_composition(&composed(setup, &[])?)?.with_user(tap);
     Ok(match setup.service {
         Some(subject) => layout.with_service(subject),
         None => layout,
