@@ -6,7 +6,6 @@ use crate::attack::{Attack, Outcome, Verdict, attack, bed};
 use crate::calls::{ECHO, GRANT, refused_without_reply, serve};
 use crate::split::{Bed, Mode, Started};
 use crate::steps::{Witness, mark, no_publish};
-use crate::victim::emit_as;
 
 pub const ATTACKS: &[Attack] = &[
     attack!(aim_an_unchecked_answer_at_what_the_responder_may_publish, by "a module that may call a tool of another make",
@@ -27,8 +26,6 @@ pub const ATTACKS: &[Attack] = &[
         "the same with the API's address that deletes a stream", answers),
     attack!(aim_an_unchecked_answer_at_a_consumers_end, by "a module that may call a tool of another make",
         "the same with the API's address that deletes another's consumer", answers),
-    attack!(lend_the_right_to_answer, by "a module that serves, with a person who may call it",
-        "has itself called with another's event as the reply address, and publishes there what it likes", answers),
     attack!(aim_a_controllers_unchecked_answer_at_a_declaration, by "a host, where the controller is of another make",
         "asks with a node's declaration as the reply address", answers),
     attack!(aim_a_controllers_unchecked_answer_at_an_event, by "a host, where the controller is of another make",
@@ -160,28 +157,6 @@ async fn aim_an_unchecked_answer_at_a_streams_end(mode: Mode) -> Verdict {
 
 async fn aim_an_unchecked_answer_at_a_consumers_end(mode: Mode) -> Verdict {
     MODULE.at_a_consumers_end(mode).await
-}
-
-/// Whoever may answer anywhere needs only somebody who asks.
-async fn lend_the_right_to_answer(mode: Mode) -> Verdict {
-    const FORGED: &str = "mesh.events.svc.made";
-    let bed = bed(mode).await?;
-    let mut witness = Witness::of(&bed).await?;
-    let mut evil = bed.raw("evil.n1").await?;
-    evil.subscribe("mesh.tools.evil.trap", Some("serve")).await?;
-    evil.settle().await?;
-    let mut accomplice = bed.raw("person.alice").await?;
-    accomplice.publish("mesh.tools.evil.trap", Some(FORGED), &[], b"{}").await?;
-    evil.next().await?;
-    match emit_as(&mut evil, FORGED, "svc", "forged", &[]).await {
-        Err(error) if error.to_string().contains("Permissions Violation for Publish") => {
-            return Ok(Outcome::Refused);
-        }
-        sent => sent?,
-    }
-    witness.append("mesh.replay.n9_mark.a.b", "mark").await?;
-    let stored = witness.last("EVENTS", FORGED).await?;
-    Ok(if stored.is_some() { Outcome::Succeeds } else { Outcome::Nowhere })
 }
 
 async fn aim_a_controllers_unchecked_answer_at_a_declaration(mode: Mode) -> Verdict {

@@ -16,6 +16,7 @@ mod documents;
 mod doors;
 mod floods;
 mod grants;
+mod lent;
 mod limits;
 mod listening;
 mod others;
@@ -54,6 +55,7 @@ fn attacks() -> Vec<Attack> {
         calls::ATTACKS,
         asks::ATTACKS,
         answers::ATTACKS,
+        lent::ATTACKS,
         deliveries::ATTACKS,
         floods::ATTACKS,
         limits::ATTACKS,

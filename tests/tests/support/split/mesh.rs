@@ -21,7 +21,7 @@ assignments = [
     { module = "mute", manifest = "mute.toml", nodes = ["n1"] },
     { module = "idle", manifest = "idle.toml", nodes = ["n1"] },
 ]
-people = [{ name = "alice", administrator = true }, { name = "bob", tools = ["svc.echo"] }]
+people = [{ name = "alice", administrator = true }, { name = "bob", tools = ["svc.echo", "evil.trap"] }]
 "#;
 
 const MODULES: [(&str, &str); 5] = [
