@@ -12,6 +12,8 @@ mod live;
 mod mesh;
 mod pending;
 mod port;
+mod replies;
+mod space;
 mod statistics;
 mod status;
 mod stream;

@@ -45,6 +45,7 @@ mod outline;
 mod pattern;
 mod place;
 mod problem;
+mod remedy;
 mod resolve;
 mod sketch;
 mod source;

@@ -328,3 +328,14 @@ fn a_router_listens_to_its_own_inbox_and_writes_to_its_neighbours_and_its_own_ma
     let serve = QueueGroup::serve();
     assert!(rules.subscribe.permits_filter(&filter("mx/route/1/a.b/00"), Some(&serve)));
 }
+
+#[test]
+fn what_is_the_servers_own_is_nobodys_whatever_the_rights() {
+    let all = Permissions::everything();
+    for between in ["_GR_.a.b", "$GR.a"] {
+        assert_eq!(all.on_publish(&subject(between), None), Verdict::NotAllowed);
+        assert_eq!(all.on_publish(&subject("a"), Some(&subject(between))), Verdict::BrokersReply);
+    }
+    assert_eq!(all.on_subscribe(&filter("a"), Some(&group("_sys_"))), Verdict::NotAllowed);
+    assert_eq!(all.on_publish(&subject("_R_.x"), None), Verdict::Allowed);
+}

@@ -23,7 +23,8 @@ impl Streams for Port {
         self.check(&message, Operation::Append)?;
         coop::consume_budget().await;
         let broker = &self.link.broker;
-        let route = broker.hub.route(message.subject());
+        let from = self.link.sender();
+        let route = broker.hub.route(from.space, message.subject());
         let Some(stream) = &route.stream else {
             return Err(TransportError::new(ErrorKind::NotFound, Operation::Append)
                 .about(message.subject())
@@ -36,8 +37,7 @@ impl Streams for Port {
         };
         let appended = broker.keep(stream, &message, append)?;
         if !appended.duplicate {
-            let from = Some(&self.link.principal);
-            if let Some(full) = broker.reach(offer(&route, message, from), from).full {
+            if let Some(full) = broker.reach(offer(&route, message, from.who), from).full {
                 self.wait(full).await;
             }
         }
