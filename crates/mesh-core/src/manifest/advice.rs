@@ -23,7 +23,18 @@ impl ProblemKind {
             Self::ToolRef { .. } => "bad-tool",
             Self::Schema(_) => "bad-schema",
             Self::Timeout(_) => "bad-timeout",
+            Self::Span { .. } => "bad-duration",
+            Self::Number { .. } => "bad-number",
+            Self::Choice { .. } => "bad-choice",
+            Self::Address(_) => "bad-address",
+            Self::NotLoopback(_) => "not-loopback",
+            Self::SamePort(_) => "same-port",
+            Self::AccountPrefix(_) => "bad-account-prefix",
+            Self::NotConfigurable(_) => "not-configurable",
+            Self::OneAccount => "one-account",
+            Self::Idle { .. } => "idle",
             Self::Empty => "empty",
+            Self::Folds { .. } => "folds",
             Self::Duplicate { .. } => "duplicate",
             Self::SubjectTooLong(_) => "subject-too-long",
             Self::ControllersTool(_) => "controllers-tool",
@@ -76,6 +87,19 @@ impl ProblemKind {
             },
             Self::Unfinished => "mend what is told of it, and check it again",
             Self::Timeout(_) => "write it as `30s` or `1m 30s`",
+            Self::Span { .. } => "write it as `30s` or `1m 30s`",
+            Self::Number { .. } => "write a number within these",
+            Self::Choice { .. } => "write one of these",
+            Self::Address(_) => "write it as `10.0.0.1:4222` or `[::1]:4222`",
+            Self::NotLoopback(_) => "use `127.0.0.1` or `[::1]`: it tells anybody who is connected",
+            Self::SamePort(_) => "give each a port of its own",
+            Self::AccountPrefix(_) => {
+                "capital letters, digits and `_`, the first a letter, 32 at most"
+            }
+            Self::NotConfigurable(_) => "write it on one line, in 1024 bytes at most",
+            Self::OneAccount => return accept_one_account(),
+            Self::Idle { .. } => "leave it out, or write that too",
+            Self::Folds { .. } => "name one of them otherwise",
             Self::Empty => "write something, or leave the key out if it may be",
             Self::Duplicate { .. } => "leave one of them out, or name it otherwise",
             Self::ControllersTool(_) => "`provides` and `requires` are enough",
@@ -101,6 +125,14 @@ impl ProblemKind {
         };
         hint.into()
     }
+}
+
+fn accept_one_account() -> Cow<'static, str> {
+    format!(
+        "leave `isolation` out, or write `accept_one_account = \"{}\"`",
+        super::ONE_ACCOUNT_SENTENCE
+    )
+    .into()
 }
 
 fn right_name(error: &NameError) -> &'static str {
@@ -136,6 +168,7 @@ fn right_type(words: &str) -> &'static str {
         "a string" => "put it in quotes",
         "a sequence" => "put it in brackets: a list",
         "a boolean" => "write `true` or `false`, without quotes",
+        "i64" => "write a number, without quotes",
         _ => "write a table: `[…]` on a line of its own, or `{ key = … }`",
     }
 }

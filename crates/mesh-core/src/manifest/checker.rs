@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::source::Source;
 use super::{PatternError, Problem, ProblemKind, Problems, Severity, ToolRefError};
-use crate::name::NameError;
+use crate::name::{NameError, folded};
 
 pub(super) struct Checker {
     source: Source,
@@ -92,6 +92,23 @@ impl Checker {
                 self.error(&path, ProblemKind::Duplicate { value: value.to_string(), earlier });
             } else {
                 first.insert(value, path);
+            }
+        }
+    }
+
+    /// Reports each value that differs from an earlier path's only in capitals, `-` and `_`.
+    pub(super) fn no_folds(&mut self, values: impl IntoIterator<Item = (String, String)>) {
+        let mut first: HashMap<String, (String, String)> = HashMap::new();
+        for (path, value) in values {
+            let fold = folded(&value);
+            match first.get(&fold) {
+                Some((_, other)) if *other == value => {}
+                Some((earlier, other)) => {
+                    let (earlier, other) = (earlier.clone(), other.clone());
+                    let line = self.source.place(&earlier).line;
+                    self.error(&path, ProblemKind::Folds { value, other, earlier, line });
+                }
+                None => drop(first.insert(fold, (path, value))),
             }
         }
     }

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{EventPattern, PatternError, SchemaError, ToolRef, ToolRefError};
 use crate::name::{EventName, ModuleName, NameError, NodeName, ProvisionName};
@@ -67,9 +68,77 @@ pub enum ProblemKind {
     /// Not a time that a tool can take.
     #[error("{} is not a duration from 1 ms to 1 h", quoted(.0))]
     Timeout(String),
+    /// Not a time that is allowed there.
+    #[error("{} is not a duration from {least:?} to {most:?}", quoted(found))]
+    Span {
+        /// The text found.
+        found: String,
+        /// The shortest.
+        least: Duration,
+        /// The longest.
+        most: Duration,
+    },
+    /// A number that is not allowed there.
+    #[error("{found} is not a number from {least} to {most}")]
+    Number {
+        /// The number found.
+        found: i64,
+        /// The least.
+        least: i64,
+        /// The most.
+        most: i64,
+    },
+    /// None of the words that are allowed there.
+    #[error("{} is none of {}", quoted(found), choices.join(", "))]
+    Choice {
+        /// The text found.
+        found: String,
+        /// The words.
+        choices: Vec<&'static str>,
+    },
+    /// Not an address with a port.
+    #[error("{} is not an IP address with a port", quoted(.0))]
+    Address(String),
+    /// Monitoring where others reach it: it tells who is connected, to anybody.
+    #[error("{} is not on loopback", quoted(.0))]
+    NotLoopback(String),
+    /// Two listeners on one port.
+    #[error("`listen` has the port {0} already")]
+    SamePort(u16),
+    /// Not what an account's name can begin with.
+    #[error("{} can't begin an account's name", quoted(.0))]
+    AccountPrefix(String),
+    /// A text that a server's configuration can't hold.
+    #[error("{} is too long, or has a control character", quoted(.0))]
+    NotConfigurable(String),
+    /// One account without the sentence that accepts what it lets through, or with another.
+    #[error("one account is not safe: {}", super::ONE_ACCOUNT_SENTENCE)]
+    OneAccount,
+    /// A key that nothing looks at.
+    #[error("it counts only with {unless}")]
+    Idle {
+        /// With what it would count.
+        unless: &'static str,
+    },
     /// No text where some is wanted.
     #[error("it is empty")]
     Empty,
+    /// A name that is another one's, where capitals, `-` and `_` don't count: in file names, metrics and
+    /// variables.
+    #[error(
+        "{} and {}, of {earlier} on line {line}, differ only in capitals, `-` and `_`",
+        quoted(value), quoted(other)
+    )]
+    Folds {
+        /// The name.
+        value: String,
+        /// The other.
+        other: String,
+        /// The path of the other's field.
+        earlier: String,
+        /// Its line, from 1.
+        line: usize,
+    },
     /// The same as an earlier field.
     #[error("{} is given already by {earlier}", quoted(value))]
     Duplicate {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue};
+use toml::de::{DeArray, DeInteger, DeTable, DeValue};
 
 use super::ProblemKind;
 
@@ -28,10 +28,12 @@ pub(super) fn mend<'i>(table: &mut DeTable<'i>, kind: &ProblemKind, span: &Range
     match kind {
         ProblemKind::UnknownKey { .. } => remove_key(table, span.start),
         ProblemKind::MissingKey(key) => {
-            // The two lists that must be given; everything else that must is text.
-            let list = matches!(key.as_str(), "nodes" | "credential");
-            let value =
-                if list { DeValue::Array(DeArray::new()) } else { DeValue::String("".into()) };
+            // The two lists and the number that must be given; everything else that must is text.
+            let value = match key.as_str() {
+                "nodes" | "credential" => DeValue::Array(DeArray::new()),
+                "max" => DeValue::Integer(DeInteger::default()),
+                _ => DeValue::String("".into()),
+            };
             // Of no bytes, so that it isn't found in the place of the table itself.
             let nowhere = span.end..span.end;
             let key = Spanned::new(nowhere.clone(), Cow::Owned(key.clone()));
@@ -53,6 +55,7 @@ pub(super) fn mend<'i>(table: &mut DeTable<'i>, kind: &ProblemKind, span: &Range
                 "a sequence" => DeValue::Array(DeArray::new()),
                 "a map" => DeValue::Table(DeTable::new()),
                 "a boolean" => DeValue::Boolean(true),
+                "i64" => DeValue::Integer(DeInteger::default()),
                 _ => return false,
             };
             change(table, span, &mut |found| {

@@ -1,5 +1,6 @@
 use serde::Deserialize;
 
+use super::bus::{Bus, RawBus, bus};
 use super::checker::Checker;
 use super::module::called_tools;
 use super::source::Source;
@@ -16,6 +17,8 @@ pub struct MeshFile {
     pub assignments: Vec<Assignment>,
     /// Who may call tools.
     pub people: Vec<Person>,
+    /// The server that carries the mesh.
+    pub bus: Bus,
     pub(super) source: Source,
 }
 
@@ -59,6 +62,7 @@ pub(super) struct RawMesh {
     assignments: Vec<RawAssignment>,
     #[serde(default)]
     people: Vec<RawPerson>,
+    bus: Option<RawBus>,
 }
 
 #[derive(Deserialize)]
@@ -105,15 +109,25 @@ impl MeshFile {
         checker.no_duplicates(names("assignments[].module", modules));
         let people_names = raw.people.iter().map(|person| person.name.clone()).collect();
         checker.no_duplicates(names("people[].name", people_names));
+        checker.no_folds(consumers(&raw.assignments));
         let assignments = assignments(&mut checker, raw.assignments);
         let people = people(&mut checker, &raw.people);
-        Ok(Self { source: checker.finish()?, nodes, assignments, people })
+        let bus = bus(&mut checker, raw.bus);
+        Ok(Self { source: checker.finish()?, nodes, assignments, people, bus })
     }
 
     /// The file's name, as it was given to [`parse`](Self::parse).
     #[must_use]
     pub fn file(&self) -> &str {
         self.source.file()
+    }
+
+    /// Line and column, in characters, both from 1, of the field at `path`, such as `people[0].tools[1]`;
+    /// of the nearest around it, where the file does not have it.
+    #[must_use]
+    pub fn place(&self, path: &str) -> (usize, usize) {
+        let place = self.source.place(path);
+        (place.line, place.column)
     }
 
     /// That the manifest of the assignment number `index` can't be read: `file` is what its reader
@@ -123,6 +137,16 @@ impl MeshFile {
         let kind = ProblemKind::Unreadable { file: file.to_owned(), why: why.to_owned() };
         self.source.problem(Severity::Error, &format!("assignments[{index}].manifest"), kind)
     }
+}
+
+/// The consumer of each module on each of its nodes, `<node>_<module>`.
+fn consumers(assignments: &[RawAssignment]) -> impl Iterator<Item = (String, String)> {
+    assignments.iter().enumerate().flat_map(|(index, assignment)| {
+        assignment.nodes.iter().enumerate().map(move |(number, node)| {
+            let path = format!("assignments[{index}].nodes[{number}]");
+            (path, format!("{node}_{}", assignment.module))
+        })
+    })
 }
 
 fn assignments(checker: &mut Checker, raw: Vec<RawAssignment>) -> Vec<Assignment> {

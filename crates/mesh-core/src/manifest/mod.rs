@@ -1,7 +1,7 @@
 //! What a mesh is made of, declared in TOML: one file a module, and one for the mesh.
 //!
 //! A [`ModuleManifest`] says what a module emits, consumes, calls, serves, provides and requires.
-//! A [`MeshFile`] names the nodes, which module runs where, and the people. [`Mesh::resolve`] puts
+//! A [`MeshFile`] names the nodes, which module runs where, the people, and the [`Bus`] that carries it. [`Mesh::resolve`] puts
 //! them together and finds what no single file can show. Unknown keys are refused, and all mistakes
 //! that can be found are reported at once, each with file, line, column and field.
 //!
@@ -33,6 +33,7 @@
 //! ```
 
 mod advice;
+mod bus;
 mod checker;
 mod compose;
 mod events;
@@ -54,6 +55,7 @@ mod tool;
 #[cfg(test)]
 mod tests;
 
+pub use bus::{Bus, ConfigText, Isolation, Limits, ONE_ACCOUNT_SENTENCE, SecretKind, Tls};
 pub use kind::ProblemKind;
 pub use mesh::{AssignedModule, Mesh};
 pub use mesh_file::{Access, Assignment, MeshFile, Person};

@@ -112,6 +112,8 @@ impl ModuleManifest {
         checker.not_empty("version", &raw.version);
         let emits = checker.all_parsed("emits", &raw.emits);
         emitted_subjects_fit(&mut checker, &raw);
+        let events = raw.emits.iter().enumerate();
+        checker.no_folds(events.map(|(index, name)| (format!("emits[{index}]"), name.clone())));
         let consumes = checker.all_parsed("consumes", &raw.consumes);
         let calls = called_tools(&mut checker, "calls", &raw.calls);
         no_own_tools(&mut checker, &raw);
@@ -199,7 +201,9 @@ fn no_own_tools(checker: &mut Checker, raw: &RawModule) {
 
 fn tools(checker: &mut Checker, raw: Vec<RawTool>) -> Vec<Tool> {
     let names = raw.iter().map(|tool| tool.name.clone()).enumerate();
-    checker.no_duplicates(names.map(|(index, name)| (format!("tools[{index}].name"), name)));
+    let names: Vec<_> = names.map(|(index, name)| (format!("tools[{index}].name"), name)).collect();
+    checker.no_duplicates(names.iter().map(|(path, name)| (path, name)));
+    checker.no_folds(names);
     let tools = raw.into_iter().enumerate();
     tools
         .filter_map(|(index, raw)| {

@@ -1,6 +1,6 @@
 //! What no single file can show.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::advice::near_name;
@@ -8,7 +8,7 @@ use super::{
     Access, AssignedModule, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Problems,
     Severity, Tool, ToolRef,
 };
-use crate::name::{ModuleName, ProvisionName};
+use crate::name::{ModuleName, NodeName, ProvisionName};
 
 impl Mesh {
     /// Puts a mesh file and its modules' manifests together. An assignment finds its manifest by
@@ -17,6 +17,29 @@ impl Mesh {
     /// # Errors
     /// Every [`Problem`], warnings included, where at least one of them is an error.
     pub fn resolve(file: &MeshFile, manifests: &[ModuleManifest]) -> Result<Self, Problems> {
+        let (mesh, problems) = Self::put_together(file, manifests, Near::Told);
+        if problems.iter().any(|p| p.severity == Severity::Error) {
+            return Err(Problems::new(problems));
+        }
+        Ok(Self { warnings: problems, ..mesh })
+    }
+
+    /// The same as far as the files agree, with everything that is wrong between them: assignments
+    /// without a manifest, and to nodes that there are not, are left out; of several manifests of one
+    /// name only the first counts. A call of what nobody serves, or a requirement that nobody meets,
+    /// stays as it is written. Names that are much alike are not looked for.
+    ///
+    /// For whoever must go on with what is right: accounts are composed of it.
+    #[must_use]
+    pub fn resolve_as_far(file: &MeshFile, manifests: &[ModuleManifest]) -> (Self, Vec<Problem>) {
+        Self::put_together(file, manifests, Near::NotLookedFor)
+    }
+
+    fn put_together(
+        file: &MeshFile,
+        manifests: &[ModuleManifest],
+        near: Near,
+    ) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let by_name = by_name(manifests, &mut problems);
         let assigned: HashSet<&ModuleName> = file.assignments.iter().map(|a| &a.module).collect();
@@ -29,7 +52,7 @@ impl Mesh {
         }
         let mesh = Self {
             nodes: file.nodes.clone(),
-            modules: modules(file, &by_name, &mut problems),
+            modules: modules(file, &by_name, near, &mut problems),
             people: file
                 .people
                 .iter()
@@ -37,38 +60,36 @@ impl Mesh {
                 .collect(),
             warnings: Vec::new(),
         };
+        let providers = mesh.all_providers();
         for module in mesh.modules() {
-            mesh.check_calls(&module.manifest, &mut problems);
-            mesh.check_requirements(&module.manifest, &mut problems);
+            mesh.check_calls(&module.manifest, near, &mut problems);
+            mesh.check_requirements(&module.manifest, &providers, near, &mut problems);
         }
         mesh.check_events(&mut problems);
-        mesh.check_people(file, &mut problems);
+        mesh.check_people(file, near, &mut problems);
         problems.sort_by(|a, b| {
             let key = |p: &Problem| (p.severity, Arc::clone(&p.file), p.line, p.column);
             key(a).cmp(&key(b))
         });
-        if problems.iter().any(|p| p.severity == Severity::Error) {
-            return Err(Problems::new(problems));
-        }
-        Ok(Self { warnings: problems, ..mesh })
+        (mesh, problems)
     }
 
-    fn check_calls(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
+    fn check_calls(&self, manifest: &ModuleManifest, near: Near, problems: &mut Vec<Problem>) {
         for (index, call) in manifest.calls.iter().enumerate() {
-            if let Some((severity, kind)) = self.unserved(call, Some(&manifest.name)) {
+            if let Some((severity, kind)) = self.unserved(call, Some(&manifest.name), near) {
                 let field = format!("calls[{index}]");
                 problems.push(manifest.source.problem(severity, &field, kind));
             }
         }
     }
 
-    fn check_people(&self, file: &MeshFile, problems: &mut Vec<Problem>) {
+    fn check_people(&self, file: &MeshFile, near: Near, problems: &mut Vec<Problem>) {
         for (person, who) in file.people.iter().enumerate() {
             let Access::Tools(tools) = &who.access else {
                 continue;
             };
             for (index, tool) in tools.iter().enumerate() {
-                if let Some((severity, kind)) = self.unserved(tool, None) {
+                if let Some((severity, kind)) = self.unserved(tool, None, near) {
                     let field = format!("people[{person}].tools[{index}]");
                     problems.push(file.source.problem(severity, &field, kind));
                 }
@@ -81,9 +102,10 @@ impl Mesh {
         &self,
         tool: &ToolRef,
         caller: Option<&ModuleName>,
+        near: Near,
     ) -> Option<(Severity, ProblemKind)> {
         if self.tool(tool).is_none() {
-            let near = near_name(&tool.to_string(), self.tools_beside(caller));
+            let near = near.of(&tool.to_string(), || self.tools_beside(caller));
             Some((Severity::Error, ProblemKind::UnknownTool { tool: tool.clone(), near }))
         } else if !self.is_served(tool) {
             Some((Severity::Warning, ProblemKind::NobodyServes(tool.clone())))
@@ -110,19 +132,33 @@ impl Mesh {
         asked.flat_map(|manifest| manifest.provides.iter().map(|provided| &provided.name))
     }
 
-    fn check_requirements(&self, manifest: &ModuleManifest, problems: &mut Vec<Problem>) {
+    /// Who provides what.
+    fn all_providers(&self) -> HashMap<&ProvisionName, Vec<&ModuleName>> {
+        let mut all: HashMap<&ProvisionName, Vec<&ModuleName>> = HashMap::new();
+        for manifest in self.modules().map(|module| &module.manifest) {
+            for provision in &manifest.provides {
+                all.entry(&provision.name).or_default().push(&manifest.name);
+            }
+        }
+        all
+    }
+
+    fn check_requirements(
+        &self,
+        manifest: &ModuleManifest,
+        providers: &HashMap<&ProvisionName, Vec<&ModuleName>>,
+        near: Near,
+        problems: &mut Vec<Problem>,
+    ) {
         for (index, requirement) in manifest.requires.iter().enumerate() {
-            let all: Vec<&ModuleName> = self
-                .providers(&requirement.provision)
-                .map(|module| &module.manifest.name)
-                .collect();
+            let all = providers.get(&requirement.provision).map_or(&[][..], Vec::as_slice);
             let provision = requirement.provision.clone();
             let from = requirement.from.clone();
-            let kind = match (&requirement.from, all.as_slice()) {
+            let kind = match (&requirement.from, all) {
                 (Some(from), _) if all.contains(&from) => continue,
                 (None, [_]) => continue,
                 (Some(_), _) | (None, []) => {
-                    let near = near_name(provision.as_str(), self.provided_by(from.as_ref()));
+                    let near = near.of(provision.as_str(), || self.provided_by(from.as_ref()));
                     ProblemKind::NobodyProvides { near: near.cloned(), provision, from }
                 }
                 (None, several) => {
@@ -131,6 +167,27 @@ impl Mesh {
                 }
             };
             problems.push(error(manifest, &format!("requires[{index}]"), kind));
+        }
+    }
+}
+
+/// Whether names that are much like one that is not there are told.
+#[derive(Clone, Copy)]
+enum Near {
+    Told,
+    /// Each costs a look at all names: too much where a module that many call has gone.
+    NotLookedFor,
+}
+
+impl Near {
+    fn of<T: ToString, I: IntoIterator<Item = T>>(
+        self,
+        found: &str,
+        known: impl FnOnce() -> I,
+    ) -> Option<T> {
+        match self {
+            Self::Told => near_name(found, known()),
+            Self::NotLookedFor => None,
         }
     }
 }
@@ -158,9 +215,11 @@ fn by_name<'a>(
 fn modules(
     file: &MeshFile,
     manifests: &BTreeMap<&ModuleName, &ModuleManifest>,
+    near: Near,
     problems: &mut Vec<Problem>,
 ) -> BTreeMap<ModuleName, AssignedModule> {
     let mut modules = BTreeMap::new();
+    let there: HashSet<&NodeName> = file.nodes.iter().collect();
     for (index, assignment) in file.assignments.iter().enumerate() {
         let path = format!("assignments[{index}]");
         let mut push = |severity, field: &str, kind| {
@@ -168,8 +227,8 @@ fn modules(
             problems.push(file.source.problem(severity, &field, kind));
         };
         for (node, name) in assignment.nodes.iter().enumerate() {
-            if !file.nodes.contains(name) {
-                let near = near_name(name.as_str(), &file.nodes).cloned();
+            if !there.contains(name) {
+                let near = near.of(name.as_str(), || &file.nodes).cloned();
                 let kind = ProblemKind::UnknownNode { node: name.clone(), near };
                 push(Severity::Error, &format!("nodes[{node}]"), kind);
             }
@@ -180,12 +239,13 @@ fn modules(
         match manifests.get(&assignment.module) {
             None => {
                 let module = assignment.module.clone();
-                let near = near_name(module.as_str(), manifests.keys().copied()).cloned();
+                let near = near.of(module.as_str(), || manifests.keys().copied()).cloned();
                 push(Severity::Error, "module", ProblemKind::UnknownModule { module, near });
             }
             Some(&manifest) => {
+                let nodes = assignment.nodes.iter().filter(|node| there.contains(node)).cloned();
                 let module =
-                    AssignedModule { manifest: manifest.clone(), nodes: assignment.nodes.clone() };
+                    AssignedModule { manifest: manifest.clone(), nodes: nodes.collect() };
                 modules.insert(assignment.module.clone(), module);
             }
         }

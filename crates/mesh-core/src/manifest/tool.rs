@@ -136,8 +136,13 @@ fn json_value(value: toml::Value) -> Result<Value, SchemaError> {
 
 /// `30s`, `1m 30s`, `PT30S`.
 pub(super) fn timeout(text: &str) -> Result<Duration, ProblemKind> {
-    let read = text.parse::<jiff::SignedDuration>().ok();
-    let read = read.and_then(|read| Duration::try_from(read).ok());
+    let read = duration(text);
     read.filter(|read| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(read))
         .ok_or_else(|| ProblemKind::Timeout(text.to_owned()))
+}
+
+/// Any time that is not negative, written so.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    let read = text.parse::<jiff::SignedDuration>().ok()?;
+    Duration::try_from(read).ok()
 }

@@ -16,12 +16,14 @@
 //! ```
 
 mod error;
+mod fold;
 mod grammar;
 mod types;
 
 #[cfg(test)]
 mod tests;
 
+pub use fold::folded;
 pub use error::{NameError, NameProblem};
 pub(crate) use grammar::{Class, printable, realm as realm_problem, realm_in_uri, special};
 pub use types::{

@@ -17,6 +17,9 @@
 
 mod principals;
 mod realm;
+mod responses;
+mod rights;
+mod rows;
 mod rules;
 mod verdict;
 
@@ -25,5 +28,7 @@ mod tests;
 
 pub use principals::{ModuleGrants, PersonGrants};
 pub use realm::RealmGrants;
+pub use responses::{Answers, Responses};
+pub use rights::{Effect, Origin, Right, Rights, Side};
 pub use rules::{Permissions, Rule, Rules};
 pub use verdict::Verdict;

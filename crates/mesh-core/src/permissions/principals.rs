@@ -1,21 +1,15 @@
-//! The rows of protocol §4: what each kind of principal may do.
+//! What each kind of principal may do: the rows of protocol §4 without their reasons, and those of gateways.
 
-use super::{Permissions, Rule, Rules};
+use super::{Answers, Permissions, Rights, Rule, Rules};
 use crate::identity::Principal;
-use crate::identity::Responder;
 use crate::mx::MailboxKind;
 use crate::name::{
-    ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId,
-    ToolName,
+    EventName, InstanceName, ModuleName, NodeName, PersonName, RealmName, TokenId, ToolName,
 };
 use crate::port::QueueGroup;
-use crate::provision::{GRANT_TOOL, WITHDRAW_TOOL, is_reserved_tool};
 use crate::store::BucketName;
 use crate::subject::{Filter, SubjectError};
-use crate::topology::{
-    AckAddress, BucketAddress, ConsumerRef, DeliverySubject, Inbox, MeshSubject, ReplyAddress,
-    StreamName, api_filter,
-};
+use crate::topology::{BucketAddress, Inbox};
 
 /// What a module's manifest says that its account follows from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,8 +38,7 @@ pub enum PersonGrants {
 }
 
 impl Permissions {
-    /// A module on a node. What the controller alone calls, nobody may call, and a provider alone
-    /// serves, whatever the lists say.
+    /// A module on a node, with scoped answers: [`Rights::of_module`] without the reasons.
     ///
     /// # Errors
     /// `TooLong` where names are too long together.
@@ -54,109 +47,56 @@ impl Permissions {
         module: &ModuleName,
         grants: &ModuleGrants,
     ) -> Result<Self, SubjectError> {
-        let inbox = Inbox::of(&Principal::Module { node: node.clone(), module: module.clone() });
-        let mut publish = vec![inbox.echo_filter()];
-        let mut subscribe = vec![Rule::from(inbox.filter())];
-        for event in &grants.emits {
-            let event = MeshSubject::Event { module: module.clone(), event: event.clone() };
-            publish.push(event.to_subject()?.into());
-        }
-        let ordinary = |tool: &ToolName| !is_reserved_tool(tool.as_str());
-        for (other, tool) in grants.calls.iter().filter(|(_, tool)| ordinary(tool)) {
-            publish.push(tool_filter(other, tool)?);
-        }
-        if grants.consumes {
-            let name = ConsumerName::of_module(node, module);
-            let (delivery, acks) = consuming(ConsumerRef::new(StreamName::Events, name), true);
-            subscribe.push(delivery);
-            publish.extend(acks);
-        }
-        let mut tools = grants.tools.clone();
-        tools.retain(ordinary);
-        if grants.provides {
-            tools.extend([GRANT_TOOL, WITHDRAW_TOOL].map(ToolName::fixed));
-        }
-        if !tools.is_empty() {
-            publish.push(ReplyAddress::filter(&Responder::Module(module.clone())));
-        }
-        for tool in &tools {
-            subscribe.push(Rule {
-                filter: tool_filter(module, tool)?,
-                group: Some(QueueGroup::serve()),
-            });
-        }
-        Ok(Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) })
+        let rights = Rights::of_module(node, module, grants, Answers::Scoped)?;
+        Ok(rights.permissions())
     }
 
-    /// The host of a node.
+    /// The host of a node: [`Rights::of_host`] without the reasons.
     ///
     /// # Errors
     /// `TooLong` where names are too long together.
     pub fn of_host(node: &NodeName) -> Result<Self, SubjectError> {
-        let inbox = Inbox::of(&Principal::Host { node: node.clone() });
-        let consumer = ConsumerRef::new(StreamName::Nodes, ConsumerName::of_node(node));
-        let (delivery, acks) = consuming(consumer, false);
-        let publish = [
-            MeshSubject::Report { node: node.clone() }.to_subject()?.into(),
-            MeshSubject::Alive { node: node.clone() }.to_subject()?.into(),
-            Filter::new(format!("mesh.ask.{node}.*"))?,
-            inbox.echo_filter(),
-        ];
-        Ok(Self {
-            publish: Rules::allow(publish).also(acks),
-            subscribe: Rules::allow([delivery, inbox.filter().into()]),
-        })
+        Ok(Rights::of_host(node)?.permissions())
     }
 
-    /// The build machine on a node.
+    /// The build machine on a node: [`Rights::of_builder`] without the reasons.
     ///
     /// # Errors
     /// `TooLong` where names are too long together.
     pub fn of_builder(node: &NodeName) -> Result<Self, SubjectError> {
-        let inbox = Inbox::of(&Principal::Builder { node: node.clone() });
-        let consumer = ConsumerRef::new(StreamName::Builds, ConsumerName::fixed("builder"));
-        let (delivery, acks) = consuming(consumer, true);
-        let built = MeshSubject::Built.to_subject()?.into();
-        Ok(Self {
-            publish: Rules::allow([built, inbox.echo_filter()]).also(acks),
-            subscribe: Rules::allow([delivery, inbox.filter().into()]),
-        })
+        Ok(Rights::of_builder(node)?.permissions())
     }
 
-    /// A person. Nobody may call what the controller alone calls, whatever the list says.
+    /// A person: [`Rights::of_person`] without the reasons.
     ///
     /// # Errors
     /// `TooLong` where names are too long together.
     pub fn of_person(name: &PersonName, grants: &PersonGrants) -> Result<Self, SubjectError> {
-        let inbox = Inbox::of(&Principal::Person { name: name.clone() });
-        let mut publish = vec![inbox.echo_filter()];
-        match grants {
-            PersonGrants::Administrator => publish.push(Filter::new("mesh.tools.>")?),
-            PersonGrants::Tools(tools) => {
-                for (module, tool) in tools {
-                    publish.push(tool_filter(module, tool)?);
-                }
-            }
-        }
-        let mut denied = Vec::new();
-        for tool in [GRANT_TOOL, WITHDRAW_TOOL] {
-            denied.push(Filter::new(format!("mesh.tools.*.{tool}"))?);
-        }
-        Ok(Self {
-            publish: Rules::allow(publish).except(denied),
-            subscribe: Rules::allow([inbox.filter()]),
-        })
+        Ok(Rights::of_person(name, grants)?.permissions())
     }
 
-    /// Whoever holds an enrolment token: one subject to publish to, one inbox to listen on.
+    /// Whoever holds an enrolment token: [`Rights::of_enrolment`] without the reasons.
     #[must_use]
     pub fn of_enrolment(token: &TokenId) -> Self {
-        let inbox = Inbox::of(&Principal::Enrolment { token: token.clone() });
-        let enrol = Filter::from_checked("mesh.control.enrol".to_owned());
-        Self {
-            publish: Rules::allow([enrol, inbox.echo_filter()]),
-            subscribe: Rules::allow([inbox.filter()]),
-        }
+        Rights::of_enrolment(token).permissions()
+    }
+
+    /// The controller, both its users together: [`Rights::of_controller`] without the reasons.
+    #[must_use]
+    pub fn of_controller() -> Self {
+        Rights::of_controller().permissions()
+    }
+
+    /// The controller's user beside the streams: [`Rights::of_controller_bus`] without the reasons.
+    #[must_use]
+    pub fn of_controller_bus() -> Self {
+        Rights::of_controller_bus().permissions()
+    }
+
+    /// The controller's user beside everybody else: [`Rights::of_controller_edge`] without the reasons.
+    #[must_use]
+    pub fn of_controller_edge() -> Self {
+        Rights::of_controller_edge().permissions()
     }
 
     /// The gateway of `realm` on a backbone: exact subjects only, its own mailboxes to listen to and its
@@ -199,6 +139,7 @@ impl Permissions {
         Self {
             publish: Rules::allow([inbox.echo_filter()]).also(theirs),
             subscribe: Rules::allow([inbox.filter()]).also(mine),
+            responses: None,
         }
     }
 
@@ -217,7 +158,7 @@ impl Permissions {
             publish.extend([bucket.entries(), bucket.inspect().into(), bucket.read().into()]);
             subscribe.push(bucket.changes());
         }
-        Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) }
+        Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe), responses: None }
     }
 
     /// The administrator `name` of a realm's shared state, who makes its buckets and leaves: a user of that
@@ -229,76 +170,10 @@ impl Permissions {
         for bucket in buckets.iter().cloned().map(BucketAddress::of) {
             publish.extend([bucket.create().into(), bucket.inspect().into()]);
         }
-        Self { publish: Rules::allow(publish), subscribe: Rules::allow([inbox.filter()]) }
-    }
-
-    /// The controller: both its users of the split layout together, for brokers in the process and a
-    /// server with one account.
-    #[must_use]
-    pub fn of_controller() -> Self {
-        Self::of_controller_bus().and(Self::of_controller_edge())
-    }
-
-    /// The controller's user beside the streams, `controller` in the account BUS: it declares, orders
-    /// builds, keeps dead letters and sends them back, and alone has the server's API.
-    #[must_use]
-    pub fn of_controller_bus() -> Self {
-        let mut publish =
-            ["mesh.node.*.declare", "mesh.build.request", "mesh.events.dead"].map(fixed).to_vec();
-        publish.extend([fixed("mesh.replay.>"), fixed(CONTROLLER_ECHO), api_filter()]);
-        let mut subscribe = vec![Rule::from(fixed("mesh.control.*.alive")), controller_inbox()];
-        for stream in [StreamName::Control, StreamName::Advisories] {
-            let name = ConsumerName::fixed("controller");
-            let (delivery, acks) = consuming(ConsumerRef::new(stream, name), true);
-            subscribe.push(delivery);
-            publish.extend(acks);
-        }
-        Self { publish: Rules::allow(publish), subscribe: Rules::allow(subscribe) }
-    }
-
-    /// The controller's user beside everybody else, `controller-edge` in the account EDGE: it answers
-    /// what nodes ask and who enrols, and calls providers. It has no stream and no API there, so what
-    /// it is made to answer reaches none.
-    #[must_use]
-    pub fn of_controller_edge() -> Self {
-        let publish = [
-            "mesh.tools.*.provision_grant",
-            "mesh.tools.*.provision_withdraw",
-            "_INBOX.host.*.controller.>",
-            "_INBOX.enrol.*.answer",
-            CONTROLLER_ECHO,
-        ];
-        let asks = Rule {
-            filter: fixed("mesh.ask.*.*"),
-            group: Some(QueueGroup::of_consumer(&ConsumerName::fixed("controller"))),
-        };
         Self {
-            publish: Rules::allow(publish.map(fixed)),
-            subscribe: Rules::allow([asks, controller_inbox()]),
+            publish: Rules::allow(publish),
+            subscribe: Rules::allow([inbox.filter()]),
+            responses: None,
         }
     }
-}
-
-/// The controller's echoes, of each of its instances.
-const CONTROLLER_ECHO: &str = "_INBOX.controller.*.echo.>";
-
-fn controller_inbox() -> Rule {
-    fixed("_INBOX.controller.>").into()
-}
-
-fn fixed(text: &str) -> Filter {
-    Filter::from_checked(text.to_owned())
-}
-
-fn tool_filter(module: &ModuleName, tool: &ToolName) -> Result<Filter, SubjectError> {
-    let subject = MeshSubject::Tool { module: module.clone(), tool: tool.clone() };
-    Ok(subject.to_subject()?.into())
-}
-
-/// What reading a durable consumer takes: its deliveries, in its group where it is shared, and its
-/// acknowledgements in both forms.
-fn consuming(consumer: ConsumerRef, shared: bool) -> (Rule, [Filter; 2]) {
-    let acks = AckAddress::filters(&consumer);
-    let group = shared.then(|| QueueGroup::of_consumer(&consumer.consumer));
-    (Rule { filter: DeliverySubject::of(consumer).to_subject().into(), group }, acks)
 }

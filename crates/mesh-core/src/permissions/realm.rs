@@ -66,6 +66,7 @@ impl Permissions {
                 .also(hears)
                 .also(grants.watches.then_some(watched))
                 .also(answered.map(Rule::from)),
+            responses: None,
         })
     }
 
@@ -84,6 +85,7 @@ impl Permissions {
         Self {
             publish: Rules::allow(publish).also(neighbours.iter().map(route)),
             subscribe: Rules::allow([Rule::from(inbox.filter()), own]),
+            responses: None,
         }
     }
 }

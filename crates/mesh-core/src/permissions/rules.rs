@@ -1,21 +1,24 @@
+use super::Responses;
 use crate::port::QueueGroup;
 use crate::subject::{Filter, Subject, normalise};
 
 /// What one connection may do. Each side starts as nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "two sides and no more")]
+#[expect(clippy::exhaustive_structs, reason = "two sides and what it may answer")]
 pub struct Permissions {
     /// Subjects it may publish to.
     pub publish: Rules,
     /// Filters it may subscribe to.
     pub subscribe: Rules,
+    /// What it may send besides, where it is asked to answer; nothing, where answers are scoped.
+    pub responses: Option<Responses>,
 }
 
 impl Permissions {
     /// Everything, both ways: the bootstrap account and brokers that enforce nothing.
     #[must_use]
     pub fn everything() -> Self {
-        Self { publish: Rules::everything(), subscribe: Rules::everything() }
+        Self { publish: Rules::everything(), subscribe: Rules::everything(), responses: None }
     }
 
     /// Both of these together: what either allows and neither denies.
@@ -23,6 +26,7 @@ impl Permissions {
     pub fn and(mut self, other: Self) -> Self {
         self.publish = self.publish.and(other.publish);
         self.subscribe = self.subscribe.and(other.subscribe);
+        self.responses = self.responses.or(other.responses);
         self
     }
 }
@@ -92,6 +96,14 @@ impl Rules {
         }
         self.deny.extend(other.deny);
         self
+    }
+
+    pub(super) fn add(&mut self, rule: Rule) {
+        self.allow.push(rule);
+    }
+
+    pub(super) fn deny(&mut self, filter: Filter) {
+        self.deny.push(filter);
     }
 
     /// The allowed filters. None: nothing is allowed.
