@@ -18,6 +18,7 @@ mod statistics;
 mod status;
 mod stream;
 mod timer;
+mod users;
 
 #[cfg(test)]
 mod tests;
@@ -28,3 +29,4 @@ pub use filter::InMemoryFilterBroker;
 pub use listen::{Listening, NameTaken, connect};
 pub use mesh::InMemoryMesh;
 pub use statistics::Statistics;
+pub use users::User;

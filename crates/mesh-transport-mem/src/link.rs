@@ -19,8 +19,8 @@ pub(crate) struct Link {
     pub(crate) id: LinkId,
     pub(crate) principal: Arc<Principal>,
     pub(crate) account: Account,
-    /// The user it logged in as, where the broker knows users by name.
-    pub(crate) user: Option<Arc<str>>,
+    /// How it was let in, where that was as one of a mesh's users.
+    pub(crate) login: Option<Login>,
     pub(crate) inbox: Inbox,
     pub(crate) access: Arc<Access>,
     pub(crate) status: Status,
@@ -34,13 +34,22 @@ pub(crate) struct Link {
 pub(crate) struct Who {
     pub(crate) principal: Principal,
     pub(crate) account: Account,
-    pub(crate) user: Option<Arc<str>>,
+    pub(crate) login: Option<Login>,
+}
+
+/// As which of a mesh's users a connection was let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Login {
+    /// As that of this name.
+    Named(Arc<str>),
+    /// As whatever users its principal has.
+    Principal,
 }
 
 impl Who {
     /// Somebody where nothing is kept apart.
     pub(crate) fn anywhere(principal: Principal) -> Self {
-        Self { principal, account: Account::Whole, user: None }
+        Self { principal, account: Account::Whole, login: None }
     }
 }
 
@@ -56,11 +65,11 @@ struct Attached {
 
 impl Link {
     pub(crate) fn new(id: LinkId, who: Who, access: Access, broker: Arc<Broker>) -> Self {
-        let Who { principal, account, user } = who;
+        let Who { principal, account, login } = who;
         Self {
             id,
             account,
-            user,
+            login,
             inbox: Inbox::of(&principal),
             principal: Arc::new(principal),
             access: Arc::new(access),

@@ -7,15 +7,23 @@ use mesh_core::permissions::Responses;
 use mesh_core::subject::Subject;
 use parking_lot::Mutex;
 
-/// Above so many, those that are over are forgotten, as a server does it.
+/// Above so many, those that are over are forgotten now and then, as a server does it.
 const TIDY_ABOVE: usize = 4096;
+/// How often at most: looking at all of them takes a while.
+const TIDY_EVERY: Duration = Duration::from_secs(1);
 
 /// So many are known at most: whoever is asked more than this at once is not let answer the rest.
 const MOST: usize = 65_536;
 
 /// The reply addresses that one connection was given, each with what is left of its budget.
 #[derive(Debug, Default)]
-pub(crate) struct Replies(Mutex<HashMap<Subject, Given>>);
+pub(crate) struct Replies(Mutex<All>);
+
+#[derive(Debug, Default)]
+struct All {
+    given: HashMap<Subject, Given>,
+    tidied: Option<Duration>,
+}
 
 /// One that was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,23 +35,21 @@ pub(crate) struct Given {
 impl Replies {
     /// Whether it may answer there once more; it has, then.
     pub(crate) fn take(&self, reply: &Subject, budget: Responses, now: Duration) -> bool {
-        take(&mut self.0.lock(), reply, budget, now)
+        self.0.lock().take(reply, budget, now)
     }
 
     /// It is given a message with this reply address. One that it has still something left of is not
     /// given anew: the server looks whether it might answer there, and that counts as an answer. The
     /// result is what was known of the address before, for [`put_back`](Self::put_back).
     pub(crate) fn give(&self, reply: &Subject, budget: Responses, now: Duration) -> Option<Given> {
-        let mut given = self.0.lock();
-        let before = given.get(reply).copied();
-        if take(&mut given, reply, budget, now) {
+        let mut all = self.0.lock();
+        let before = all.given.get(reply).copied();
+        if all.take(reply, budget, now) {
             return before;
         }
-        if given.len() >= TIDY_ABOVE {
-            given.retain(|_, given| is_left(*given, budget, now));
-        }
-        if given.len() < MOST {
-            given.insert(reply.clone(), Given { since: now, used: 0 });
+        all.tidy(budget, now);
+        if all.given.len() < MOST {
+            all.given.insert(reply.clone(), Given { since: now, used: 0 });
         } else {
             tracing::warn!(%reply, most = MOST, "too many answers are owed: this one is not let through");
         }
@@ -52,34 +58,39 @@ impl Replies {
 
     /// The message did not get there after all.
     pub(crate) fn put_back(&self, reply: &Subject, before: Option<Given>) {
-        let mut given = self.0.lock();
+        let mut all = self.0.lock();
         match before {
-            Some(before) => given.insert(reply.clone(), before),
-            None => given.remove(reply),
+            Some(before) => all.given.insert(reply.clone(), before),
+            None => all.given.remove(reply),
         };
     }
 
     /// What every reload of a server does.
     pub(crate) fn forget(&self) {
-        self.0.lock().clear();
+        self.0.lock().given.clear();
     }
 }
 
-fn take(
-    given: &mut HashMap<Subject, Given>,
-    reply: &Subject,
-    budget: Responses,
-    now: Duration,
-) -> bool {
-    let Some(one) = given.get_mut(reply) else {
-        return false;
-    };
-    if is_left(*one, budget, now) {
-        one.used += 1;
-        return true;
+impl All {
+    fn take(&mut self, reply: &Subject, budget: Responses, now: Duration) -> bool {
+        let Some(one) = self.given.get_mut(reply) else {
+            return false;
+        };
+        if is_left(*one, budget, now) {
+            one.used += 1;
+            return true;
+        }
+        self.given.remove(reply);
+        false
     }
-    given.remove(reply);
-    false
+
+    fn tidy(&mut self, budget: Responses, now: Duration) {
+        let due = self.tidied.is_none_or(|then| now.saturating_sub(then) >= TIDY_EVERY);
+        if self.given.len() >= TIDY_ABOVE && due {
+            self.tidied = Some(now);
+            self.given.retain(|_, given| is_left(*given, budget, now));
+        }
+    }
 }
 
 fn is_left(given: Given, budget: Responses, now: Duration) -> bool {
@@ -163,9 +174,9 @@ mod tests {
         for number in 0..MOST + 10 {
             replies.give(&reply(number), BUDGET, Duration::ZERO);
         }
-        assert_eq!(replies.0.lock().len(), MOST);
+        assert_eq!(replies.0.lock().given.len(), MOST);
         assert!(!replies.take(&reply(MOST + 5), BUDGET, Duration::ZERO));
         replies.give(&reply(0), BUDGET, Duration::from_secs(5));
-        assert_eq!(replies.0.lock().len(), 1, "those that are over are forgotten");
+        assert_eq!(replies.0.lock().given.len(), 1, "those that are over are forgotten");
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Access, ModuleManifest, Problem, Provision, Requirement, Tool, ToolRef};
+use super::{Access, Bus, ModuleManifest, Problem, Provision, Requirement, Tool, ToolRef};
 use crate::identity::Instance;
 use crate::identity::Principal;
 use crate::name::{EventName, ModuleName, NodeName, PersonName, ProvisionName};
@@ -12,6 +12,7 @@ pub struct Mesh {
     pub(super) nodes: Vec<NodeName>,
     pub(super) modules: BTreeMap<ModuleName, AssignedModule>,
     pub(super) people: BTreeMap<PersonName, Access>,
+    pub(super) bus: Bus,
     pub(super) warnings: Vec<Problem>,
 }
 
@@ -46,6 +47,12 @@ impl Mesh {
     /// The people, by name.
     pub fn people(&self) -> impl ExactSizeIterator<Item = (&PersonName, &Access)> {
         self.people.iter()
+    }
+
+    /// The server that carries it, and how its accounts are made.
+    #[must_use]
+    pub fn bus(&self) -> &Bus {
+        &self.bus
     }
 
     /// What may not be meant.

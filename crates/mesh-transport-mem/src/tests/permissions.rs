@@ -98,6 +98,7 @@ async fn what_is_denied_within_a_filter_is_not_heard() {
     let permissions = |denied: &[&str]| Permissions {
         publish: Rules::nothing(),
         subscribe: Rules::everything().except(denied.iter().map(|text| filter(text))),
+        responses: None,
     };
     let watcher = bed.broker.connect(module("watch"), permissions(&["a.secret"])).unwrap();
     let transport = watcher.transport();
