@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Account {
-    /// Is the server's own: its events, and its reload by request. Nothing of the mesh is in it.
+    /// Is the server's own: its events and requests. Nothing of the mesh is in it, and nobody logs in to it.
     Sys,
     /// Has the streams, and the controller.
     Bus,

@@ -12,3 +12,9 @@ pub struct Refused {
     /// What is wrong, each with its line and field.
     pub problems: Vec<Problem>,
 }
+
+impl Refused {
+    pub(super) fn of(module: Option<String>, problem: Problem) -> Self {
+        Self { module, file: problem.file.to_string(), problems: vec![problem] }
+    }
+}

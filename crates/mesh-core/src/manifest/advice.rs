@@ -46,6 +46,7 @@ impl ProblemKind {
             Self::UnassignedManifest(_) => "unassigned-manifest",
             Self::ModuleTwice { .. } => "module-twice",
             Self::UnknownTool { .. } => "unknown-tool",
+            Self::RefusedModule(_) => "refused-module",
             Self::NobodyServes(_) => "nobody-serves",
             Self::Nowhere(_) => "runs-nowhere",
             Self::NobodyEmits(_) => "nobody-emits",
@@ -113,6 +114,7 @@ impl ProblemKind {
             Self::UnknownTool { near: None, .. } => {
                 "let its module list it under `tools`, or leave it out"
             }
+            Self::RefusedModule(_) => "mend that manifest; the call stays granted",
             Self::NobodyServes(_) => "assign its module to a node",
             Self::Nowhere(_) => "list nodes that run it, if it is meant to run",
             Self::NobodyEmits(_) => "let a module emit one, or leave the pattern out",

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::{Access, EventPattern, Mesh, MeshFile, ModuleManifest, Problems, ToolRef};
+use super::{
+    Access, AssignedModule, EventPattern, Mesh, MeshFile, ModuleManifest, Problems, ToolRef,
+};
 use crate::identity::Principal;
 use crate::name::{ModuleName, NodeName, ToolName};
 use crate::permissions::{
     Answers, ModuleGrants, Permissions, PersonGrants, Responses, Rights,
 };
-use crate::subject::SubjectError;
+use crate::subject::{Filter, SubjectError};
 use crate::topology::Topology;
 
 impl Mesh {
@@ -48,17 +50,15 @@ impl Mesh {
     /// # Errors
     /// `TooLong` where a pattern below `mesh.events` exceeds a subject's length.
     pub fn topology(&self) -> Result<Topology, SubjectError> {
-        let mut topology = Topology::new();
-        for node in self.nodes() {
-            topology = topology.with_node(node);
-        }
-        for instance in self.instances() {
-            if let Some(module) = self.module(&instance.module) {
-                let filters = EventPattern::minimal_filters(&module.manifest.consumes);
-                topology = topology.with_module(&instance.node, &instance.module, &filters)?;
-            }
-        }
-        Ok(topology)
+        let modules = self
+            .modules()
+            .map(|module| (module, EventPattern::minimal_filters(&module.manifest.consumes)));
+        let modules: Vec<(&AssignedModule, Vec<Filter>)> = modules.collect();
+        let instances = modules.iter().flat_map(|(module, filters)| {
+            let name = &module.manifest.name;
+            module.nodes.iter().map(move |node| (node, name, filters.as_slice()))
+        });
+        Topology::of(self.nodes(), instances)
     }
 
     /// What `principal` may do by the files. Nothing, where they don't know it.
@@ -119,7 +119,9 @@ impl ModuleManifest {
 }
 
 impl Access {
-    fn grants(&self) -> PersonGrants {
+    /// What its person's account follows from.
+    #[must_use]
+    pub fn grants(&self) -> PersonGrants {
         match self {
             Self::Administrator => PersonGrants::Administrator,
             Self::Tools(tools) => PersonGrants::Tools(pairs(tools)),

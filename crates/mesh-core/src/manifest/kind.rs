@@ -127,7 +127,8 @@ pub enum ProblemKind {
     /// variables.
     #[error(
         "{} and {}, of {earlier} on line {line}, differ only in capitals, `-` and `_`",
-        quoted(value), quoted(other)
+        quoted(value),
+        quoted(other)
     )]
     Folds {
         /// The name.
@@ -203,6 +204,9 @@ pub enum ProblemKind {
         /// One that there is, and whose name is much like it.
         near: Option<ToolRef>,
     },
+    /// A call or a grant of a tool whose module is refused: whether it has the tool is not known.
+    #[error("the manifest of {}, whose tool {} would be, is refused", .0.module, .0.tool)]
+    RefusedModule(ToolRef),
     /// A tool that is called, of a module that runs nowhere.
     #[error("nobody serves {0}: its module is assigned to no node")]
     NobodyServes(ToolRef),

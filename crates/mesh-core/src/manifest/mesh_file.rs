@@ -130,12 +130,18 @@ impl MeshFile {
         (place.line, place.column)
     }
 
+    /// A problem of the field at `path`, for whoever finds more wrong with it than the file itself shows.
+    #[must_use]
+    pub fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+        self.source.problem(severity, path, kind)
+    }
+
     /// That the manifest of the assignment number `index` can't be read: `file` is what its reader
     /// calls it, `why` the reader's words.
     #[must_use]
     pub fn unreadable_manifest(&self, index: usize, file: &str, why: &str) -> Problem {
         let kind = ProblemKind::Unreadable { file: file.to_owned(), why: why.to_owned() };
-        self.source.problem(Severity::Error, &format!("assignments[{index}].manifest"), kind)
+        self.problem(Severity::Error, &format!("assignments[{index}].manifest"), kind)
     }
 }
 

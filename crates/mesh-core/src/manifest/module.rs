@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use super::checker::Checker;
 use super::source::Source;
-use super::{EventPattern, ProblemKind, Problems, Tool, ToolRef, tool};
+use super::{EventPattern, Problem, ProblemKind, Problems, Severity, Tool, ToolRef, tool};
 use crate::json::JsonText;
 use crate::name::{EventName, ModuleName, ProvisionName, ToolName};
 use crate::provision::is_reserved_tool;
@@ -157,6 +157,12 @@ impl ModuleManifest {
     pub fn place(&self, path: &str) -> (usize, usize) {
         let place = self.source.place(path);
         (place.line, place.column)
+    }
+
+    /// A problem of the field at `path`, for whoever finds more wrong with it than the file itself shows.
+    #[must_use]
+    pub fn problem(&self, severity: Severity, path: &str, kind: ProblemKind) -> Problem {
+        self.source.problem(severity, path, kind)
     }
 
     /// The tool of this name.

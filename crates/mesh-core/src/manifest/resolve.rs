@@ -245,8 +245,7 @@ fn modules(
             }
             Some(&manifest) => {
                 let nodes = assignment.nodes.iter().filter(|node| there.contains(node)).cloned();
-                let module =
-                    AssignedModule { manifest: manifest.clone(), nodes: nodes.collect() };
+                let module = AssignedModule { manifest: manifest.clone(), nodes: nodes.collect() };
                 modules.insert(assignment.module.clone(), module);
             }
         }

@@ -2,14 +2,14 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::{MAX_FILE_BYTES, MeshFile};
+use super::{MAX_FILE_BYTES, MeshFile, ModuleManifest};
 
 /// Which of the two files a text is. Exhaustive on purpose: a mesh has no third kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A mesh file, which a [`MeshFile`] reads.
     Mesh,
-    /// A module's manifest, which a [`ModuleManifest`](super::ModuleManifest) reads.
+    /// A module's manifest, which a [`ModuleManifest`] reads.
     Module,
 }
 
@@ -52,6 +52,18 @@ impl MeshFile {
                 }
             });
         manifests.collect()
+    }
+}
+
+impl ModuleManifest {
+    /// What the text of a manifest says that its module is called, although [`parse`](Self::parse) may
+    /// refuse it, the name itself included.
+    #[must_use]
+    pub fn name_in(text: &str) -> Option<String> {
+        match sketch(text).get("name")?.get_ref() {
+            DeValue::String(name) => Some(name.clone().into_owned()),
+            _ => None,
+        }
     }
 }
 

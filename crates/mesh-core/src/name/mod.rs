@@ -23,8 +23,8 @@ mod types;
 #[cfg(test)]
 mod tests;
 
-pub use fold::folded;
 pub use error::{NameError, NameProblem};
+pub use fold::folded;
 pub(crate) use grammar::{Class, printable, realm as realm_problem, realm_in_uri, special};
 pub use types::{
     CommandName, ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName,

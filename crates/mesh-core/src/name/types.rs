@@ -191,6 +191,14 @@ name_type!(
     RealmName, "realm name", grammar::realm
 );
 
+impl InstanceName {
+    /// What the first of several is called, and the only one where there is one: `c1`.
+    #[must_use]
+    pub fn first() -> Self {
+        Self(Arc::from("c1"))
+    }
+}
+
 impl RealmName {
     /// For text that this grammar was checked on already.
     pub(crate) fn from_checked(text: &str) -> Self {

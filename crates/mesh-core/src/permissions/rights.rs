@@ -128,14 +128,7 @@ impl Rights {
     pub fn permissions(&self) -> Permissions {
         let mut permissions = Permissions { responses: self.responses, ..Permissions::default() };
         for Right { side, effect, rule, .. } in &self.list {
-            let rules = match side {
-                Side::Publish => &mut permissions.publish,
-                Side::Subscribe => &mut permissions.subscribe,
-            };
-            match effect {
-                Effect::Allow => rules.add(rule.clone()),
-                Effect::Deny => rules.deny(rule.filter.clone()),
-            }
+            permissions.put(*side, *effect, rule.clone());
         }
         permissions
     }

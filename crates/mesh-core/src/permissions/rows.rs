@@ -27,8 +27,10 @@ const DEAD: Origin = Origin::Rule("the controller keeps dead letters");
 const REPLAYS: Origin = Origin::Rule("the controller sends dead letters back");
 const SERVER_API: Origin = Origin::Rule("the controller alone has the server's API");
 const HEARS_ALIVE: Origin = Origin::Rule("the controller hears which nodes are there");
-const WORK: Origin = Origin::Rule("the controller reads reports, enrolments and outcomes of builds");
-const NOTICES: Origin = Origin::Rule("the controller reads the server's notices of given-up events");
+const WORK: Origin =
+    Origin::Rule("the controller reads reports, enrolments and outcomes of builds");
+const NOTICES: Origin =
+    Origin::Rule("the controller reads the server's notices of given-up events");
 const ASKED: Origin = Origin::Rule("the controller answers what nodes ask");
 const ENROLLED: Origin = Origin::Rule("the controller answers who enrols");
 

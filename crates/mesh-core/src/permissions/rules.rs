@@ -1,4 +1,4 @@
-use super::Responses;
+use super::{Effect, Responses, Side};
 use crate::port::QueueGroup;
 use crate::subject::{Filter, Subject, normalise};
 
@@ -28,6 +28,18 @@ impl Permissions {
         self.subscribe = self.subscribe.and(other.subscribe);
         self.responses = self.responses.or(other.responses);
         self
+    }
+
+    /// Adds one rule. A denied one counts for every group.
+    pub fn put(&mut self, side: Side, effect: Effect, rule: Rule) {
+        let rules = match side {
+            Side::Publish => &mut self.publish,
+            Side::Subscribe => &mut self.subscribe,
+        };
+        match effect {
+            Effect::Allow => rules.allow.push(rule),
+            Effect::Deny => rules.deny.push(rule.filter),
+        }
     }
 }
 
@@ -96,14 +108,6 @@ impl Rules {
         }
         self.deny.extend(other.deny);
         self
-    }
-
-    pub(super) fn add(&mut self, rule: Rule) {
-        self.allow.push(rule);
-    }
-
-    pub(super) fn deny(&mut self, filter: Filter) {
-        self.deny.push(filter);
     }
 
     /// The allowed filters. None: nothing is allowed.

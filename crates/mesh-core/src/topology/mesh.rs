@@ -41,12 +41,7 @@ impl Topology {
     /// The same with the consumer of declarations of `node`.
     #[must_use]
     pub fn with_node(self, node: &NodeName) -> Self {
-        self.with_consumer(ConsumerSpec {
-            reference: ConsumerRef::new(StreamName::Nodes, ConsumerName::of_node(node)),
-            filters: vec![Filter::from_checked(format!("mesh.node.{node}.declare"))],
-            rules: ConsumerRules::of(StreamName::Nodes),
-            deliver_from: DeliverFrom::LastPerSubject,
-        })
+        self.with_consumer(Self::of_node(node))
     }
 
     /// The same with the event consumer of `module` on `node`. `consumes` are filters over
@@ -61,17 +56,51 @@ impl Topology {
         module: &ModuleName,
         consumes: &[Filter],
     ) -> Result<Self, SubjectError> {
+        match Self::of_module(node, module, consumes)? {
+            Some(consumer) => Ok(self.with_consumer(consumer)),
+            None => Ok(self),
+        }
+    }
+
+    fn of_module(
+        node: &NodeName,
+        module: &ModuleName,
+        consumes: &[Filter],
+    ) -> Result<Option<ConsumerSpec>, SubjectError> {
         if consumes.is_empty() {
-            return Ok(self);
+            return Ok(None);
         }
         let name = ConsumerName::of_module(node, module);
         let filters = Self::arriving(&name, consumes)?;
-        Ok(self.with_consumer(ConsumerSpec {
+        Ok(Some(ConsumerSpec {
             reference: ConsumerRef::new(StreamName::Events, name),
             filters,
             rules: ConsumerRules::of(StreamName::Events),
             deliver_from: DeliverFrom::New,
         }))
+    }
+
+    fn of_node(node: &NodeName) -> ConsumerSpec {
+        ConsumerSpec {
+            reference: ConsumerRef::new(StreamName::Nodes, ConsumerName::of_node(node)),
+            filters: vec![Filter::from_checked(format!("mesh.node.{node}.declare"))],
+            rules: ConsumerRules::of(StreamName::Nodes),
+            deliver_from: DeliverFrom::LastPerSubject,
+        }
+    }
+
+    /// That of all these nodes and modules, of which no two are the same: each is not compared with all
+    /// others, which ten thousand of them would feel.
+    pub(crate) fn of<'a>(
+        nodes: &[NodeName],
+        modules: impl Iterator<Item = (&'a NodeName, &'a ModuleName, &'a [Filter])>,
+    ) -> Result<Self, SubjectError> {
+        let mut topology = Self::new();
+        topology.consumers.extend(nodes.iter().map(Self::of_node));
+        for (node, module, consumes) in modules {
+            topology.consumers.extend(Self::of_module(node, module, consumes)?);
+        }
+        Ok(topology)
     }
 
     /// The same with this consumer, in place of one of the same name.

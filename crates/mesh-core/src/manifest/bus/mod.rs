@@ -139,10 +139,7 @@ impl Default for Bus {
 
 impl Default for Tls {
     fn default() -> Self {
-        Self {
-            cert: ConfigText::fixed("tls/cert.pem"),
-            key: ConfigText::fixed("tls/key.pem"),
-        }
+        Self { cert: ConfigText::fixed("tls/cert.pem"), key: ConfigText::fixed("tls/key.pem") }
     }
 }
 

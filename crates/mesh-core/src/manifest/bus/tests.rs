@@ -106,9 +106,11 @@ fn one_account_wants_the_sentence_that_the_error_tells() {
     let told = bus("isolation = 'one-account'").unwrap_err();
     assert_eq!(
         told,
-        ["mesh.toml:3:13: error: bus.isolation: one account is not safe: any user who may acknowledge a \
+        [
+            "mesh.toml:3:13: error: bus.isolation: one account is not safe: any user who may acknowledge a \
           message can delete every stream of this mesh (leave `isolation` out, or write `accept_one_account \
-          = \"any user who may acknowledge a message can delete every stream of this mesh\"`)"]
+          = \"any user who may acknowledge a message can delete every stream of this mesh\"`)"
+        ]
     );
     let line = told[0].split('`').nth(3).unwrap();
     assert!(bus(&format!("isolation = 'one-account'\n{line}")).is_ok(), "{line}");

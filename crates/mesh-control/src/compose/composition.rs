@@ -1,0 +1,155 @@
+use std::collections::HashSet;
+
+use mesh_core::identity::Principal;
+use mesh_core::manifest::{Bus, Mesh, MeshFile, Problem, ProblemKind, Problems, Severity};
+use mesh_core::subject::{MAX_SUBJECT_BYTES, SubjectError, SubjectProblem};
+use mesh_core::topology::Topology;
+
+use super::manifests::Manifests;
+use super::nats;
+use super::principals::users;
+use super::{ComposeError, More, Place, Refused, Source, User, Verifiers};
+
+/// What follows from a mesh's files: who has a user with which grants, and what the broker holds.
+#[derive(Clone, Debug)]
+pub struct Composition {
+    mesh: Mesh,
+    bus: Bus,
+    users: Vec<User>,
+    topology: Topology,
+    refused: Vec<Refused>,
+    warnings: Vec<Problem>,
+}
+
+impl Composition {
+    /// Composes a mesh file and its manifests, which may come in any order. A manifest belongs to the
+    /// assignment of its module's name.
+    ///
+    /// A manifest that can't be read, two of one module of which none is the one that the mesh file names,
+    /// one that no assignment wants, and an assignment without one are [`refused`](Self::refused), and
+    /// everybody else is composed as if they were not there. What is wrong *between* files takes nothing
+    /// from anybody: a call of a tool that is not there is granted, since the caller's manifest says so,
+    /// and told as a [warning](Self::warnings).
+    ///
+    /// # Errors
+    /// Every [`Problem`] of the mesh file itself; a node that it does not list is one.
+    pub fn of(
+        mesh_file: Source<'_>,
+        manifests: &[Source<'_>],
+        more: &More,
+    ) -> Result<Self, Problems> {
+        let file = MeshFile::parse(mesh_file.file, mesh_file.text)?;
+        let Manifests { sound, mut refused } = Manifests::of(&file, manifests);
+        let (mesh, problems) = Mesh::resolve_as_far(&file, &sound);
+        let broken = refused.iter().filter_map(|refused| refused.module.clone());
+        let broken: HashSet<String> = broken.collect();
+        let (mut bad, mut warnings) = (Vec::new(), Vec::new());
+        for problem in problems {
+            match &problem.kind {
+                ProblemKind::UnknownNode { .. } => bad.push(problem),
+                // The file that was to be its manifest is refused already, and says why.
+                ProblemKind::UnknownModule { module, .. } if broken.contains(module.as_str()) => {}
+                ProblemKind::UnknownModule { module, .. }
+                | ProblemKind::UnassignedManifest(module) => {
+                    refused.push(Refused::of(Some(module.to_string()), problem));
+                }
+                _ => warnings.extend(told(problem, &broken)),
+            }
+        }
+        if let Some(bad) = bad.into_iter().map(Problems::from).reduce(Problems::and) {
+            return Err(bad);
+        }
+        refused.sort_by(|a, b| (&a.file, &a.module).cmp(&(&b.file, &b.module)));
+        // What is read fits: no name in a file is so long, and no two are together.
+        let composed = mesh.topology().and_then(|all| Ok((all, users(&mesh, &file, more)?)));
+        let (topology, users) = composed.map_err(|error| too_long(&file, error))?;
+        Ok(Self { mesh, bus: file.bus, users, topology, refused, warnings })
+    }
+
+    /// Who has a user, by name.
+    #[must_use]
+    pub fn users(&self) -> &[User] {
+        &self.users
+    }
+
+    /// The user of this name.
+    #[must_use]
+    pub fn user(&self, name: &str) -> Option<&User> {
+        let found = self.users.binary_search_by(|user| user.name().cmp(name));
+        found.ok().map(|index| &self.users[index])
+    }
+
+    /// The users of this principal: two for the controller where the accounts are split, the one beside the
+    /// streams first; one for everybody else who has one.
+    pub fn users_of<'a>(&'a self, principal: &'a Principal) -> impl Iterator<Item = &'a User> {
+        self.users.iter().filter(move |user| user.principal() == principal)
+    }
+
+    /// The mesh, without what is refused.
+    #[must_use]
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
+    /// The streams and consumers.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// How the mesh file wants its server and its accounts.
+    #[must_use]
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// Modules without an account, since their manifests are wrong; by file.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    /// What may not be meant, and what is wrong between the files without taking anything from anybody.
+    /// All of them have the severity of a warning.
+    #[must_use]
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
+    /// The whole configuration of the mesh's nats-server, which holds `verifiers` and no secret: byte for
+    /// byte the same for the same files, verifiers and place, whatever the order of anything.
+    ///
+    /// # Errors
+    /// [`ComposeError`], with the user or the field.
+    pub fn nats(&self, verifiers: &dyn Verifiers, place: &Place) -> Result<String, ComposeError> {
+        nats::file(self, verifiers, place)
+    }
+}
+
+/// What is wrong between files, as a warning. Nothing, where it only follows from what is refused: an
+/// event may be that manifest's.
+fn told(mut problem: Problem, broken: &HashSet<String>) -> Option<Problem> {
+    problem.severity = Severity::Warning;
+    match &problem.kind {
+        ProblemKind::UnknownTool { tool, .. } if broken.contains(tool.module.as_str()) => {
+            problem.kind = ProblemKind::RefusedModule(tool.clone());
+        }
+        ProblemKind::NobodyEmits(_)
+        | ProblemKind::NobodyConsumes(_)
+        | ProblemKind::NobodyProvides { .. }
+            if !broken.is_empty() =>
+        {
+            return None;
+        }
+        _ => {}
+    }
+    Some(problem)
+}
+
+fn too_long(file: &MeshFile, error: SubjectError) -> Problems {
+    let found = match error.problem {
+        SubjectProblem::TooLong { found } => found,
+        _ => MAX_SUBJECT_BYTES,
+    };
+    file.problem(Severity::Error, "", ProblemKind::SubjectTooLong(found)).into()
+}
