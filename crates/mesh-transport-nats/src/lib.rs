@@ -24,6 +24,7 @@ mod outlet;
 mod pending;
 mod port;
 mod probe;
+mod proof;
 mod pub_ack;
 mod publish;
 mod request;

@@ -210,22 +210,28 @@ impl RealmName {
 name_type!(
     /// A durable consumer: `<node>_<module>` for a module, or the name of the one consumer of a
     /// stream (`controller`, `builder`, a node's name). One subject token.
-    ConsumerName, "consumer name", |text| match text.split_once('_') {
-        None => grammar::label(text),
-        Some((node, module)) => {
-            grammar::label(node)?;
-            grammar::label(module).map_err(|problem| match problem {
-                NameProblem::Character { found, offset } => {
-                    NameProblem::Character { found, offset: offset + node.len() + 1 }
-                }
-                NameProblem::Empty { offset } => {
-                    NameProblem::Empty { offset: offset + node.len() + 1 }
-                }
-                other => other,
-            })
-        }
-    }
+    ConsumerName, "consumer name", |text| one_or_two_labels(text, '_')
 );
+
+name_type!(
+    /// A user of a broker, as it is composed: `mail.n1`, `person.ada`, `host.n1`, `controller-edge`. One or two
+    /// labels with a `.` between them, so it can be a file's name, too.
+    UserName, "user name", |text| one_or_two_labels(text, '.')
+);
+
+fn one_or_two_labels(text: &str, between: char) -> Result<(), NameProblem> {
+    let Some((first, second)) = text.split_once(between) else {
+        return grammar::label(text);
+    };
+    grammar::label(first)?;
+    grammar::label(second).map_err(|problem| match problem {
+        NameProblem::Character { found, offset } => {
+            NameProblem::Character { found, offset: offset + first.len() + 1 }
+        }
+        NameProblem::Empty { offset } => NameProblem::Empty { offset: offset + first.len() + 1 },
+        other => other,
+    })
+}
 
 impl TokenId {
     /// An id that names `node` and can't be guessed: `<node>-<32 hexadecimal digits>`, the node's name

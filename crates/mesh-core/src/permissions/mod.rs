@@ -15,6 +15,7 @@
 //! # Ok::<(), mesh_core::subject::SubjectError>(())
 //! ```
 
+mod heard;
 mod principals;
 mod realm;
 mod responses;

@@ -1,6 +1,6 @@
 use super::{Effect, Responses, Side};
 use crate::port::QueueGroup;
-use crate::subject::{Filter, Subject, normalise};
+use crate::subject::{Filter, Subject};
 
 /// What one connection may do. Each side starts as nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,13 +52,22 @@ pub struct Rules {
 }
 
 /// One allowed filter; with a group, for members of that queue group only.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a filter and perhaps a group")]
 pub struct Rule {
     /// What is allowed.
     pub filter: Filter,
     /// Only in this queue group.
     pub group: Option<QueueGroup>,
+}
+
+impl Rule {
+    /// Whether it has to say something about a subscription to `filter`, in whatever group. As a nats-server
+    /// sees it: token by token, each of the subscription's as it is written.
+    #[must_use]
+    pub fn holds_for(&self, filter: &Filter) -> bool {
+        holds_for(&self.filter, filter)
+    }
 }
 
 impl From<Filter> for Rule {
@@ -152,27 +161,8 @@ impl Rules {
         self.deny.iter().any(|denied| holds_for(denied, filter))
     }
 
-    /// Everything that can be heard in this group, or in none, by whatever subscriptions are permitted: these
-    /// filters, less what is [denied](Self::denied).
-    ///
-    /// ```
-    /// use mesh_core::permissions::Rules;
-    /// use mesh_core::subject::Filter;
-    ///
-    /// let rules = Rules::allow([Filter::new("a.*")?, Filter::new("b")?]);
-    /// // By a subscription to `a.>`.
-    /// assert_eq!(rules.heard_in(None), [Filter::new("a.>")?, Filter::new("b")?]);
-    /// # Ok::<(), mesh_core::subject::SubjectError>(())
-    /// ```
-    #[must_use]
-    pub fn heard_in(&self, group: Option<&QueueGroup>) -> Vec<Filter> {
-        let widest = self.allow.iter().map(|rule| widest(&rule.filter));
-        // The widest subscription that a rule allows is denied the least, and held to the fewest groups.
-        normalise(widest.filter(|filter| self.permits_filter(filter, group)))
-    }
-
     fn admits(&self, filter: &Filter, group: Option<&QueueGroup>) -> bool {
-        let rules = self.allow.iter().filter(|rule| holds_for(&rule.filter, filter));
+        let rules = self.allow.iter().filter(|rule| rule.holds_for(filter));
         let mut plain = false;
         let mut grouped = false;
         for rule in rules {
@@ -195,8 +185,6 @@ impl Rules {
 /// The group that a nats-server keeps to itself: nobody listens in it.
 const SERVERS_GROUP: &str = "_sys_";
 
-/// Whether a rule's filter holds for a subscription, as a nats-server sees it: token by token, each of the
-/// subscription's as it is written.
 fn holds_for(rule: &Filter, subscription: &Filter) -> bool {
     let mut theirs = subscription.tokens();
     for mine in rule.tokens() {
@@ -208,14 +196,4 @@ fn holds_for(rule: &Filter, subscription: &Filter) -> bool {
         }
     }
     theirs.next().is_none()
-}
-
-/// The widest subscription that a rule's filter holds for.
-fn widest(rule: &Filter) -> Filter {
-    match rule.as_str().strip_suffix('*') {
-        Some(before) if before.is_empty() || before.ends_with('.') => {
-            Filter::from_checked(format!("{before}>"))
-        }
-        _ => rule.clone(),
-    }
 }
