@@ -102,7 +102,7 @@ impl Server {
         let gateways = ["gw1", "gw2"].map(|name| InstanceName::new(name).unwrap());
         let buckets = [marks(), sessions()];
         let layout = Layout::split(&mesh).unwrap().with_state(1, &gateways, &buckets).unwrap();
-        let config = NatsConfig::new().jetstream().with(layout.lines());
+        let config = NatsConfig::new().jetstream().with(layout.lines().unwrap());
         let server = Self { server: NatsServer::launch(config).await.unwrap(), layout };
         let administrator = server.connect("administrator").await;
         for bucket in &buckets {

@@ -152,6 +152,7 @@ pub fn permissions(of: &Principal, publish: &[&str], subscribe: &[&str]) -> Perm
     Permissions {
         publish: Rules::allow(filters(publish)).also([inbox.echo_filter()]),
         subscribe: Rules::allow(filters(subscribe)).also([inbox.filter()]),
+        responses: None,
     }
 }
 

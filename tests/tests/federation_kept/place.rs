@@ -24,7 +24,7 @@ impl Server {
         let mesh = Mesh::on_one_node(&node("n1"), []).unwrap();
         let gateways = ["gw1", "gw2"].map(|name| InstanceName::new(name).unwrap());
         let layout = Layout::split(&mesh).unwrap().with_state(1, &gateways, &[kept()]).unwrap();
-        let config = NatsConfig::new().jetstream().with(layout.lines());
+        let config = NatsConfig::new().jetstream().with(layout.lines().unwrap());
         let server = Self { server: NatsServer::launch(config).await.unwrap(), layout };
         let administrator = server.connect("administrator").await;
         administrator.create(&kept(), BucketSettings::default()).await.unwrap();

@@ -79,7 +79,7 @@ impl Nats {
 }
 
 fn config(layout: &Layout) -> NatsConfig {
-    NatsConfig::new().jetstream().with(layout.lines())
+    NatsConfig::new().jetstream().with(layout.lines().unwrap())
 }
 
 /// Whether somebody's user is beside the streams: the controller's, unless it may not use the API.

@@ -60,10 +60,28 @@ impl Composition {
             return Err(bad);
         }
         refused.sort_by(|a, b| (&a.file, &a.module).cmp(&(&b.file, &b.module)));
-        // What is read fits: no name in a file is so long, and no two are together.
-        let composed = mesh.topology().and_then(|all| Ok((all, users(&mesh, &file, more)?)));
-        let (topology, users) = composed.map_err(|error| too_long(&file, error))?;
-        Ok(Self { mesh, bus: file.bus, users, topology, refused, warnings })
+        let composed = Self::whole(mesh, file.bus.clone(), more);
+        let composed = composed.map_err(|error| too_long(&file, error))?;
+        Ok(Self { refused, warnings, ..composed })
+    }
+
+    /// The same of a mesh whose files agree, with `bus` in place of what its file says of it.
+    ///
+    /// # Errors
+    /// `TooLong` where names are too long together: none that a file can hold are.
+    pub fn of_mesh(mesh: &Mesh, bus: &Bus, more: &More) -> Result<Self, SubjectError> {
+        Self::whole(mesh.clone(), bus.clone(), more)
+    }
+
+    fn whole(mesh: Mesh, bus: Bus, more: &More) -> Result<Self, SubjectError> {
+        Ok(Self {
+            users: users(&mesh, &bus, more)?,
+            topology: mesh.topology()?,
+            refused: Vec::new(),
+            warnings: mesh.warnings().to_vec(),
+            mesh,
+            bus,
+        })
     }
 
     /// Who has a user, by name.

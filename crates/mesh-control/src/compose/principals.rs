@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{AssignedModule, Isolation, Mesh, MeshFile};
+use mesh_core::manifest::{AssignedModule, Bus, Isolation, Mesh, MeshFile};
 use mesh_core::name::{InstanceName, ModuleName, NodeName, PersonName};
 use mesh_core::permissions::{Origin, Permissions, Rights};
 use mesh_core::subject::SubjectError;
@@ -14,13 +14,13 @@ use super::{Account, Because, Gateway, Grant, Line, More, User};
 const GATEWAYS: &str = "a gateway hears its own mailboxes and writes to its peers'";
 
 /// Everybody who has a user, by name.
-pub(super) fn users(mesh: &Mesh, file: &MeshFile, more: &More) -> Result<Vec<User>, SubjectError> {
-    let lines = Lines::of(file);
-    let home = match file.bus.isolation {
+pub(super) fn users(mesh: &Mesh, bus: &Bus, more: &More) -> Result<Vec<User>, SubjectError> {
+    let lines = Lines::of(mesh.file());
+    let home = match bus.isolation {
         Isolation::Split => Account::Edge,
         Isolation::OneAccount => Account::Mesh,
     };
-    let mut users = controllers(file.bus.isolation, &lines);
+    let mut users = controllers(bus.isolation, &lines);
     for (index, node) in mesh.nodes().iter().enumerate() {
         for (principal, rights) in [
             (Principal::Host { node: node.clone() }, Rights::of_host(node)?),
@@ -31,7 +31,7 @@ pub(super) fn users(mesh: &Mesh, file: &MeshFile, more: &More) -> Result<Vec<Use
         }
     }
     for module in mesh.modules() {
-        users.append(&mut instances(home, module, file, &lines)?);
+        users.append(&mut instances(home, module, bus.answers, &lines)?);
     }
     for (name, access) in mesh.people() {
         let principal = Principal::Person { name: name.clone() };
@@ -74,11 +74,11 @@ fn controllers(isolation: Isolation, lines: &Lines<'_>) -> Vec<User> {
 fn instances(
     home: Account,
     module: &AssignedModule,
-    file: &MeshFile,
+    answers: Answers,
     lines: &Lines<'_>,
 ) -> Result<Vec<User>, SubjectError> {
     let manifest = &module.manifest;
-    let (grants, answers) = (manifest.grants(), manifest.answers(file.bus.answers));
+    let (grants, answers) = (manifest.grants(), manifest.answers(answers));
     let path: Arc<str> = manifest.file().into();
     let written = |field: String| {
         let (line, column) = manifest.place(&field);

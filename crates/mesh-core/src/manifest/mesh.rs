@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::{Access, Bus, ModuleManifest, Problem, Provision, Requirement, Tool, ToolRef};
+use super::{
+    Access, Bus, MeshFile, ModuleManifest, Problem, Provision, Requirement, Tool, ToolRef,
+};
 use crate::identity::Instance;
 use crate::identity::Principal;
 use crate::name::{EventName, ModuleName, NodeName, PersonName, ProvisionName};
@@ -9,6 +11,7 @@ use crate::provision::is_reserved_tool;
 /// A mesh whose files agree with each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mesh {
+    pub(super) file: MeshFile,
     pub(super) nodes: Vec<NodeName>,
     pub(super) modules: BTreeMap<ModuleName, AssignedModule>,
     pub(super) people: BTreeMap<PersonName, Access>,
@@ -27,6 +30,12 @@ pub struct AssignedModule {
 }
 
 impl Mesh {
+    /// The file that it was made of.
+    #[must_use]
+    pub fn file(&self) -> &MeshFile {
+        &self.file
+    }
+
     /// The nodes, in the file's order.
     #[must_use]
     pub fn nodes(&self) -> &[NodeName] {

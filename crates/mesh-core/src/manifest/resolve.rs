@@ -51,6 +51,7 @@ impl Mesh {
             ));
         }
         let mesh = Self {
+            file: file.clone(),
             nodes: file.nodes.clone(),
             modules: modules(file, &by_name, near, &mut problems),
             people: file

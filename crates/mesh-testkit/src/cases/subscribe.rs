@@ -110,6 +110,7 @@ async fn subscribe_to_a_denied_subject_is_denied(stage: &Stage<'_>) -> Verdict {
             Inbox::of(&module("n1", "mail")).filter(),
         ])
         .except([filter("test.allowed.not")]),
+        responses: None,
     };
     let mail = scene.dial(module("n1", "mail"), Some(may)).await?;
     for text in ["test.denied", "test.allowed", "test.allowed.not"] {

@@ -1,7 +1,7 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_core::manifest::{EventPattern, MeshFile, ModuleManifest, ToolRef};
-use mesh_core::name::{EventName, ModuleName, ProvisionName, ToolName};
+use mesh_core::name::{EventName, ModuleName, ProvisionName, ToolName, folded};
 use mesh_core::provision::is_reserved_tool;
 use mesh_core::topology::MeshSubject;
 use proptest::prelude::*;
@@ -126,7 +126,17 @@ pub(super) fn tools(
         table.extend(timeout.map(|timeout| ("timeout", quoted(timeout))));
         table
     });
-    prop::collection::btree_map(names, rest, 0..=3)
+    prop::collection::btree_map(names, rest, 0..=3).prop_map(|mut tools| {
+        let mut seen = BTreeSet::new();
+        tools.retain(|name, _| seen.insert(folded(name.as_str())));
+        tools
+    })
+}
+
+/// These without those that fold together with one before: a manifest may not have both.
+pub(super) fn told_apart(events: BTreeSet<EventName>) -> BTreeSet<EventName> {
+    let mut seen = BTreeSet::new();
+    events.into_iter().filter(|event| seen.insert(folded(event.as_str()))).collect()
 }
 
 /// What a consumer adds to what it requires.
@@ -142,7 +152,7 @@ pub fn module_manifest() -> impl Strategy<Value = TomlText<ModuleManifest>> {
     let call = (module_name(), tool_name()).prop_map(|(module, tool)| ToolRef { module, tool });
     let call = call.prop_filter("the controller's", |call| !is_reserved_tool(call.tool.as_str()));
     let events = (
-        prop::collection::btree_set(event_name(), 0..=3),
+        prop::collection::btree_set(event_name(), 0..=3).prop_map(told_apart),
         prop::collection::btree_set(consumes, 0..=3),
     );
     let fields = prop::collection::btree_set(line(8), 0..=3);

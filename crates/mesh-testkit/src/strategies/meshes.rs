@@ -5,7 +5,7 @@ use mesh_core::name::{EventName, ModuleName, NodeName, PersonName, ProvisionName
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::manifests::{Draft, Requires, assignment, contributes, file, person, tools};
+use super::manifests::{Draft, Requires, assignment, contributes, file, person, told_apart, tools};
 use super::toml_text::{Layout, Table, TomlText, layout, told};
 use super::{
     few_events, few_modules, few_nodes, few_tools, module_name, node_name, person_name, tool_name,
@@ -38,7 +38,8 @@ fn part() -> impl Strategy<Value = Part> {
     let index = any::<Index>;
     let short = "[a-zA-Z0-9]{1,6}(\\.[a-z0-9][a-z0-9_-]{0,3})?"
         .prop_filter_map("never", |text| EventName::new(text).ok());
-    let emits = prop::collection::btree_set(prop_oneof![3 => few_events(), 1 => short], 0..=3);
+    let emits = prop::collection::btree_set(prop_oneof![3 => few_events(), 1 => short], 0..=3)
+        .prop_map(told_apart);
     let provision = select(&["database", "queue"][..])
         .prop_filter_map("never", |name| ProvisionName::new(name).ok());
     let has = (

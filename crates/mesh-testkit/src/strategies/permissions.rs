@@ -18,7 +18,11 @@ pub fn rules() -> impl Strategy<Value = Rules> {
 
 /// Both sides.
 pub fn permissions() -> impl Strategy<Value = Permissions> {
-    (rules(), rules()).prop_map(|(publish, subscribe)| Permissions { publish, subscribe })
+    (rules(), rules()).prop_map(|(publish, subscribe)| Permissions {
+        publish,
+        subscribe,
+        responses: None,
+    })
 }
 
 /// What a manifest may say, in few names.

@@ -47,7 +47,7 @@ async fn everybody_whom_the_files_know_can_log_in_and_nobody_else() {
     let host = Principal::Host { node: "n3".parse().unwrap() };
     let added = User::named(odd, Account::Edge, host, Permissions::default()).unwrap();
     let server = MeshServer::launch(layout().with_user(added)).await.unwrap();
-    let expected = "controller controller-edge host.n1 host.n2 builder.n1 builder.n2 audit.n2 mail.n1 mail.n2 \
+    let expected = "audit.n2 builder.n1 builder.n2 controller controller-edge host.n1 host.n2 mail.n1 mail.n2 \
                     person.ada";
     let names: Vec<&str> = server.layout().users().iter().map(User::name).collect();
     assert_eq!(names.join(" "), format!("{expected} {odd}"));

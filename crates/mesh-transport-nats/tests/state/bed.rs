@@ -59,7 +59,7 @@ impl Server {
     }
 
     pub async fn of(layout: Layout) -> Result<Self, StartError> {
-        let config = NatsConfig::new().jetstream().with(layout.lines());
+        let config = NatsConfig::new().jetstream().with(layout.lines()?);
         let made = Self { server: NatsServer::launch(config).await?, layout };
         let administrator = made.connect("state.1.administrator").await?;
         for name in ["one", "two"] {

@@ -92,7 +92,7 @@ fn config(setup: &Setup, layout: &Layout) -> Started<NatsConfig> {
         .with(format!("max_connections: {}", setup.connections * 4))
         .with(format!("max_subscriptions: {}", setup.subscriptions))
         .with(format!("feature_flags {{ js_ack_fc_v2: {} }}", setup.second_form))
-        .with(layout.lines());
+        .with(layout.lines()?);
     Ok(if setup.strict { config } else { config.lenient() })
 }
 

@@ -104,7 +104,7 @@ fn all_but(publish: &[&str], subscribe: &[&str]) -> Permissions {
         let filters: Vec<_> = filters.iter().map(|filter| Filter::new(*filter).unwrap()).collect();
         Rules::everything().except(filters)
     };
-    Permissions { publish: but(publish), subscribe: but(subscribe) }
+    Permissions { publish: but(publish), subscribe: but(subscribe), responses: None }
 }
 
 /// Lets every other task run until it waits.

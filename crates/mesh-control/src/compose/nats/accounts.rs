@@ -81,8 +81,17 @@ impl Accounts {
     /// # Errors
     /// [`ComposeError::Value`] for a service with a control character.
     pub fn text(&self) -> Result<String, ComposeError> {
-        let mut text = format!("system_account: {}\n", self.name(Account::Sys)?);
-        _ = writeln!(text, "accounts {{\n  {} {{}}", self.name(Account::Sys)?);
+        Ok(self.system()? + &self.block()?)
+    }
+
+    /// The line that names the server's own account.
+    pub(super) fn system(&self) -> Result<String, ComposeError> {
+        Ok(format!("system_account: {}\n", self.name(Account::Sys)?))
+    }
+
+    /// The accounts.
+    pub(super) fn block(&self) -> Result<String, ComposeError> {
+        let mut text = format!("accounts {{\n  {} {{}}\n", self.name(Account::Sys)?);
         for (account, users) in &self.users {
             _ = writeln!(text, "  {} {{", self.name(*account)?);
             match account {

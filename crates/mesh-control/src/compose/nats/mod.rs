@@ -13,8 +13,8 @@ use quote::quoted;
 
 use super::{ComposeError, Composition, Danger, Place, Verifiers};
 
-/// The first server that knows the flag `js_ack_fc_v2`. Another refuses the whole file for it.
-const KNOWS_FLAGS: (u32, u32, u32) = (2, 15, 0);
+/// The first server with `feature_flags` (measured: 2.14.0 takes them, 2.12.8 refuses the whole file).
+const KNOWS_FLAGS: (u32, u32, u32) = (2, 14, 0);
 
 /// The whole file of a composition's server.
 pub(super) fn file(
@@ -37,14 +37,14 @@ pub(super) fn file(
     if !without.is_empty() {
         return Err(ComposeError::NoVerifier(without));
     }
-    let text = head(bus, place)? + &accounts.text()?;
+    let text = head(bus, place, &accounts)? + &accounts.block()?;
     Danger::check(&text)?;
     Ok(text)
 }
 
-/// All but accounts and users. The name and the system account come first: a file that is cut off before
-/// its accounts is then no valid one.
-fn head(bus: &Bus, place: &Place) -> Result<String, ComposeError> {
+/// All but accounts and users. The system account is named first: with a file that is cut off before its
+/// accounts no server starts, where it would otherwise let in everybody.
+fn head(bus: &Bus, place: &Place, accounts: &Accounts) -> Result<String, ComposeError> {
     let listen = place.listen.unwrap_or(bus.listen);
     let monitor = place.monitor.unwrap_or(bus.monitor);
     let at_home = |field: &str, own: Option<&str>, told: &str| match own {
@@ -57,6 +57,7 @@ fn head(bus: &Bus, place: &Place) -> Result<String, ComposeError> {
         "# Composed from the files of a mesh: what is changed here is lost when they are composed again.\n",
     );
     _ = writeln!(text, "server_name: {}", quoted("bus.name", bus.name.as_str())?);
+    text.push_str(&accounts.system()?);
     _ = writeln!(text, "listen: {}", address(listen)?);
     _ = writeln!(text, "http: {}", address(monitor)?);
     _ = writeln!(

@@ -127,9 +127,9 @@ fn a_mistake_of_shape_hides_no_other() {
         ("bus.bcrypt_cost", "wrong-type"),
         ("bus.limits.connections", "wrong-type"),
         ("bus.nam", "unknown-key"),
-        ("bus.responses", "idle"),
-        ("bus.responses.expires", "missing-key"),
         ("bus.responses.max", "missing-key"),
+        ("bus.responses.expires", "missing-key"),
+        ("bus.responses", "idle"),
     ];
     assert_eq!(codes, expected.map(|(field, code)| (field.to_owned(), code)));
 }

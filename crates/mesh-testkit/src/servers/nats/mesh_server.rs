@@ -41,7 +41,7 @@ impl MeshServer {
     /// # Errors
     /// As [`NatsServer::launch`].
     pub async fn launch_on(base: NatsConfig, layout: Layout) -> Result<Self, ServerError> {
-        let server = NatsServer::launch(base.clone().with(layout.lines())).await?;
+        let server = NatsServer::launch(base.clone().with(layout.lines()?)).await?;
         Ok(Self { server, layout, base })
     }
 
@@ -51,7 +51,7 @@ impl MeshServer {
     /// # Errors
     /// As [`NatsServer::reload`].
     pub async fn reload(&mut self, layout: Layout) -> Result<(), ServerError> {
-        self.server.reload(self.base.clone().with(layout.lines())).await?;
+        self.server.reload(self.base.clone().with(layout.lines()?)).await?;
         self.layout = layout;
         Ok(())
     }

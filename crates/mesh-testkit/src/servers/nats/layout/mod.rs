@@ -1,24 +1,25 @@
 //! The accounts and users of a mesh on one nats-server, as protocol §4 isolates them.
 
-mod text;
 mod user;
 
+use mesh_control::compose::{Accounts, Composition, More};
 use mesh_core::identity::Principal;
-use mesh_core::manifest::Mesh;
+use mesh_core::manifest::{Bus, Isolation, Mesh};
 use mesh_core::name::InstanceName;
 use mesh_core::permissions::Permissions;
 use mesh_core::store::BucketName;
 
 use crate::servers::ServerError;
-use crate::servers::members::everybody;
 
-pub use user::{Account, User};
+pub use mesh_control::compose::Account;
+pub use user::User;
 
 /// Who has a user in which account of a mesh's server, and with which rights (protocol §4).
 ///
 /// In the split layout the streams are in BUS, with the controller; everybody else is in EDGE, and what
 /// passes between the two is written out. There is a system account without users, so nothing is in
-/// `$G`. Passwords are minted with 128 random bits, and stand in the file as they are.
+/// `$G`. Passwords are minted with 128 random bits, and the file holds their hashes. All of it is composed by
+/// `mesh-control`, as a real server's file is.
 ///
 /// ```
 /// use mesh_core::manifest::{Mesh, ModuleManifest};
@@ -29,7 +30,7 @@ pub use user::{Account, User};
 /// let mesh = Mesh::on_one_node(&"n1".parse()?, [ModuleManifest::parse("mail.toml", mail)?])?;
 /// let layout = Layout::split(&mesh)?;
 /// let names: Vec<&str> = layout.users().iter().map(|user| user.name()).collect();
-/// assert_eq!(names, ["controller", "controller-edge", "host.n1", "builder.n1", "mail.n1"]);
+/// assert_eq!(names, ["builder.n1", "controller", "controller-edge", "host.n1", "mail.n1"]);
 /// assert_eq!(layout.user("mail.n1").map(|user| user.account), Some(Account::Edge));
 /// # Ok(())
 /// # }
@@ -38,15 +39,8 @@ pub use user::{Account, User};
 pub struct Layout {
     users: Vec<User>,
     services: Vec<String>,
-    edge_connections: u32,
-    edge_subscriptions: u32,
+    bus: Bus,
 }
-
-/// Far below what a server of a mesh has room for, and far above what a mesh uses.
-const EDGE_SUBSCRIPTIONS: u32 = 1_000_000;
-
-/// Below what a server takes in all unless told otherwise, so that the controller can always connect.
-const EDGE_CONNECTIONS: u32 = 60_000;
 
 impl Layout {
     /// Everybody whom the files know, each with the rights that follow from them: `controller` and
@@ -56,14 +50,7 @@ impl Layout {
     /// # Errors
     /// [`ServerError::Layout`] for names that are too long together, and for want of randomness.
     pub fn split(mesh: &Mesh) -> Result<Self, ServerError> {
-        let controller = || Ok(Principal::Controller { name: name("c1")? });
-        let on_bus = Permissions::of_controller_bus();
-        let on_edge = Permissions::of_controller_edge();
-        let controllers = [
-            User::named("controller", Account::Bus, controller()?, on_bus)?,
-            User::named("controller-edge", Account::Edge, controller()?, on_edge)?,
-        ];
-        Self::of(mesh, controllers, Account::Edge)
+        Self::of(mesh, Isolation::Split)
     }
 
     /// The same in one account, MESH, where the controller has one user with all its rights. To be
@@ -72,34 +59,34 @@ impl Layout {
     /// # Errors
     /// As [`split`](Self::split).
     pub fn one_account(mesh: &Mesh) -> Result<Self, ServerError> {
-        let controller = Principal::Controller { name: name("c1")? };
-        let rights = Permissions::of_controller();
-        let controller = User::named("controller", Account::Mesh, controller, rights)?;
-        Self::of(mesh, [controller], Account::Mesh)
+        Self::of(mesh, Isolation::OneAccount)
     }
 
     /// Nobody yet: for gateways and realms without a mesh, whose users are added.
     #[must_use]
     pub fn empty() -> Self {
-        Self {
-            users: Vec::new(),
-            services: Vec::new(),
-            edge_connections: EDGE_CONNECTIONS,
-            edge_subscriptions: EDGE_SUBSCRIPTIONS,
-        }
+        Self { users: Vec::new(), services: Vec::new(), bus: Bus::default() }
     }
 
-    fn of(
-        mesh: &Mesh,
-        controllers: impl Into<Vec<User>>,
-        account: Account,
-    ) -> Result<Self, ServerError> {
-        let mut users = controllers.into();
-        for principal in everybody(mesh) {
-            let permissions = mesh.permissions(&principal).map_err(ServerError::layout)?;
-            users.push(User::new(account, principal, permissions)?);
+    fn of(mesh: &Mesh, isolation: Isolation) -> Result<Self, ServerError> {
+        let mut bus = Bus::default();
+        bus.isolation = isolation;
+        Self::composed(mesh, bus)
+    }
+
+    /// The same on a bus that says how accounts are made: isolation, answers, limits.
+    ///
+    /// # Errors
+    /// As [`split`](Self::split).
+    pub fn composed(mesh: &Mesh, bus: Bus) -> Result<Self, ServerError> {
+        let composition = Composition::of_mesh(mesh, &bus, &More::default());
+        let composition = composition.map_err(ServerError::layout)?;
+        let mut users = Vec::new();
+        for user in composition.users() {
+            let (name, principal) = (user.name(), user.principal().clone());
+            users.push(User::named(name, user.account(), principal, user.permissions())?);
         }
-        Ok(Self { users, ..Self::empty() })
+        Ok(Self { users, bus, ..Self::empty() })
     }
 
     /// The same with this user, in place of one of the same name.
@@ -150,7 +137,7 @@ impl Layout {
     /// The same with at most so many connections in EDGE; 60 000 unless told.
     #[must_use]
     pub fn with_edge_connections(mut self, most: u32) -> Self {
-        self.edge_connections = most;
+        self.bus.limits.edge_connections = most;
         self
     }
 
@@ -158,12 +145,11 @@ impl Layout {
     /// account's limit so. 1 000 000 unless told.
     #[must_use]
     pub fn with_edge_subscriptions(mut self, most: u32) -> Self {
-        self.edge_subscriptions = most;
+        self.bus.limits.edge_subscriptions = most;
         self
     }
 
-    /// The users: the controller's first, then hosts, builders, modules and people, then whoever was
-    /// added.
+    /// The users: everybody whom the files know by name, then whoever was added.
     #[must_use]
     pub fn users(&self) -> &[User] {
         &self.users
@@ -181,11 +167,22 @@ impl Layout {
         self.users.iter().find(|user| user.principal == *principal)
     }
 
-    /// The part of a configuration that says all this, passwords and all, for
-    /// [`NatsConfig::with`](super::NatsConfig::with).
-    #[must_use]
-    pub fn lines(&self) -> String {
-        text::lines(self)
+    /// The part of a configuration that says all this, as [`Accounts`] writes it, for
+    /// [`NatsConfig::with`](super::NatsConfig::with). Of passwords it holds hashes.
+    ///
+    /// # Errors
+    /// [`ServerError::Layout`] for a name or a service with a control character.
+    pub fn lines(&self) -> Result<String, ServerError> {
+        let mut accounts = Accounts::of(&self.bus);
+        for user in &self.users {
+            let added =
+                accounts.with(user.name(), user.account, &user.permissions, user.verifier());
+            accounts = added.map_err(ServerError::layout)?;
+        }
+        for service in &self.services {
+            accounts = accounts.with_service(service);
+        }
+        accounts.text().map_err(ServerError::layout)
     }
 }
 

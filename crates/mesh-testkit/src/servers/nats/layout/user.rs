@@ -1,44 +1,10 @@
-use std::fmt::{self, Display};
-
+use mesh_control::compose::{Account, Verifier};
 use mesh_core::credential::Secret;
 use mesh_core::identity::Principal;
 use mesh_core::permissions::Permissions;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::servers::ServerError;
-
-/// The accounts of a mesh's server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Account {
-    /// Has the streams, and the controller.
-    Bus,
-    /// Has everybody else: tools, asks and answers stay in it.
-    Edge,
-    /// Has everybody and everything, where nothing is split.
-    Mesh,
-    /// Has gateways of realms, and nothing of the mesh. It is written only where it has users.
-    Backbone,
-    /// Has what the gateways of one realm share, and nobody else: the realm's number. It is written only
-    /// where it has users.
-    State(u16),
-    /// Is the bus inside a realm, of the realm of this number, and has nothing else. It is written only
-    /// where it has users.
-    Realm(u8),
-}
-
-impl Display for Account {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bus => f.write_str("BUS"),
-            Self::Edge => f.write_str("EDGE"),
-            Self::Mesh => f.write_str("MESH"),
-            Self::Backbone => f.write_str("BACKBONE"),
-            Self::State(realm) => write!(f, "STATE_{realm}"),
-            Self::Realm(number) => write!(f, "REALM{number}"),
-        }
-    }
-}
 
 /// A user of the server's. `Debug` hides the password.
 #[derive(Clone, Debug)]
@@ -52,6 +18,7 @@ pub struct User {
     pub permissions: Permissions,
     name: String,
     password: Secret,
+    verifier: Verifier,
 }
 
 impl User {
@@ -78,7 +45,10 @@ impl User {
         principal: Principal,
         permissions: Permissions,
     ) -> Result<Self, ServerError> {
-        Ok(Self { account, principal, permissions, name: name.into(), password: minted()? })
+        let name = name.into();
+        let password = minted()?;
+        let verifier = hashed(&password)?;
+        Ok(Self { account, principal, permissions, name, password, verifier })
     }
 
     /// The name to log in with.
@@ -92,13 +62,31 @@ impl User {
     pub fn password(&self) -> &Secret {
         &self.password
     }
+
+    /// What the server's file holds of it.
+    pub(super) fn verifier(&self) -> &Verifier {
+        &self.verifier
+    }
+}
+
+/// The cost of a composed file, the least that there is: a millisecond or two for each user.
+const COST: u32 = 4;
+
+fn hashed(password: &Secret) -> Result<Verifier, ServerError> {
+    let hash = bcrypt::hash_with_salt(password.expose(), COST, random()?);
+    let hash = hash.map_err(ServerError::layout)?.format_for_version(bcrypt::Version::TwoB);
+    Verifier::bcrypt(&hash).map_err(ServerError::layout)
+}
+
+fn random() -> Result<[u8; 16], ServerError> {
+    let mut bytes = [0; 16];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| ServerError::layout("the machine gives no randomness"))?;
+    Ok(bytes)
 }
 
 /// 128 random bits in hex.
 fn minted() -> Result<Secret, ServerError> {
-    let mut bytes = [0; 16];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|_| ServerError::layout("the machine gives no randomness"))?;
+    let bytes = random()?;
     Ok(Secret::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
