@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{AssignedModule, Bus, Isolation, Mesh, MeshFile};
 use mesh_core::name::{InstanceName, ModuleName, NodeName, PersonName};
-use mesh_core::permissions::{Origin, Permissions, Rights};
+use mesh_core::permissions::{Answers, Origin, Permissions, Rights};
 use mesh_core::subject::SubjectError;
 
 use super::{Account, Because, Gateway, Grant, Line, More, User};
