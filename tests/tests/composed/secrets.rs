@@ -102,7 +102,7 @@ impl Bed {
 
     /// As the document says it, which whoever connects reads.
     fn credential(&self, user: &str) -> Credential {
-        let principal = self.composition.user(user).unwrap().principal().unwrap();
+        let principal = self.composition.user(user).unwrap().principal();
         let document = self.minted[user].document(principal, &self.bus, &[]).unwrap();
         Credential::parse(document.expose()).unwrap()
     }
@@ -203,7 +203,7 @@ async fn a_rotated_secret_takes_its_predecessors_place_at_the_reload_and_nobody_
 async fn sixty_users_of_cost_4_who_come_at_once_are_in_within_twenty_seconds() {
     let bed = Bed::raise("", 60).await;
     let users = bed.composition.users().iter();
-    let modules = users.filter(|user| matches!(user.principal(), Some(Principal::Module { .. })));
+    let modules = users.filter(|user| matches!(user.principal(), Principal::Module { .. }));
     let modules: Vec<_> = modules.map(|user| user.name()).collect();
     assert_eq!(modules.len(), 60);
     let begun = Instant::now();

@@ -131,6 +131,25 @@ impl Value {
         if let Self::Map(map) = self { Some(map) } else { None }
     }
 
+    /// Whether both say the same, on whichever lines and with their keys in whichever order.
+    #[must_use]
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::List(ours), Self::List(theirs)) => {
+                let pairs = || ours.iter().zip(theirs);
+                ours.len() == theirs.len()
+                    && pairs().all(|(one, other)| one.value.says_the_same(&other.value))
+            }
+            (Self::Map(ours), Self::Map(theirs)) => {
+                let same = |(key, node): (&str, &Node)| {
+                    theirs.field(key).is_some_and(|other| node.value.says_the_same(&other.value))
+                };
+                ours.len() == theirs.len() && ours.iter().all(same)
+            }
+            _ => self == other,
+        }
+    }
+
     /// The elements, if it is a list.
     #[must_use]
     pub fn list(&self) -> Option<&[Node]> {
