@@ -1,5 +1,6 @@
 //! `mesh bus`: the mesh's own broker, from its composed file.
 
+#[cfg(unix)]
 mod run;
 
 use clap::{Args, Subcommand};
@@ -15,11 +16,13 @@ pub(crate) struct Bus {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    #[cfg(unix)]
     Run(run::Run),
 }
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
+        #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
     }
 }

@@ -8,11 +8,13 @@ mod guards;
 mod keygen;
 mod listing;
 mod operator;
-mod runtime;
+pub(crate) mod runtime;
 mod serve;
 mod watch;
 
 use clap::{Args, Subcommand};
+
+pub(crate) use config::Span;
 
 use crate::shell::{Exit, Failure, Shell};
 

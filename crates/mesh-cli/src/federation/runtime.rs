@@ -20,7 +20,7 @@ where
     })
 }
 
-pub(super) fn new() -> Result<Runtime, Failure> {
+pub(crate) fn new() -> Result<Runtime, Failure> {
     Runtime::new().map_err(|error| {
         Failure::new(format!("can't start: {error}"), "end some programs: the machine is full")
     })

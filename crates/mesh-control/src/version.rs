@@ -1,4 +1,4 @@
-//! Which versions of nats-server serve a mesh. The task that brings the program reads this file too.
+//! Which versions of nats-server serve a mesh. The task that brings the program reads this file too, alone.
 
 use std::fmt;
 
@@ -6,8 +6,11 @@ use std::fmt;
 const MINIMUMS: [Version; 2] = [Version::released(2, 11, 15), Version::released(2, 12, 6)];
 
 /// A version as `nats-server --version` prints it. A preview comes before its release.
+///
+/// [`parse`](Self::parse) reads it; [`refusal`](Self::refusal) says why a mesh is not to be served by it
+/// (protocol §4): older ones lack what the mesh's rights and streams rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
+pub struct Version {
     numbers: (u32, u32, u32),
     released: bool,
 }
@@ -18,7 +21,8 @@ impl Version {
     }
 
     /// The version in `nats-server: v2.15.1`, or in `2.15.1` alone.
-    pub(crate) fn parse(printed: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(printed: &str) -> Option<Self> {
         let text = printed.trim();
         let text = text.strip_prefix("nats-server:").unwrap_or(text).trim_start();
         let text = text.strip_prefix('v').unwrap_or(text);
@@ -32,7 +36,8 @@ impl Version {
     }
 
     /// Nothing, or why a mesh is not to be served by it.
-    pub(crate) fn refusal(self) -> Option<String> {
+    #[must_use]
+    pub fn refusal(self) -> Option<String> {
         let [in_series, later] = MINIMUMS;
         let (major, minor, _) = self.numbers;
         let minimum = if (major, minor) < (2, 12) { in_series } else { later };
