@@ -5,6 +5,7 @@ pub mod compose;
 pub mod conf;
 #[cfg(feature = "folder")]
 pub mod folder;
+pub mod perm;
 #[cfg(all(feature = "secrets", unix))]
 pub mod secrets;
 #[cfg(all(feature = "supervisor", unix))]

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use mesh_core::permissions::Permissions;
+use mesh_core::permissions::{Permissions, Verdict};
 use mesh_core::port::{ErrorKind, Operation, QueueGroup, TransportError};
 use mesh_core::subject::{Filter, Subject};
-use mesh_core::topology::{AckAddress, ConsumerRef, DeliverySubject, Inbox, api_filter};
+use mesh_core::topology::{AckAddress, ConsumerRef, DeliverySubject, api_filter};
 
 /// What a connection may do now.
 #[derive(Debug)]
@@ -53,14 +53,14 @@ impl Access {
             return Ok(());
         };
         let allowed = allowed.load();
-        if !allowed.publishes_anything && !allowed.permissions.publish.permits(subject) {
-            Err(TransportError::new(ErrorKind::Denied, operation).about(subject))
-        } else if reply.is_some_and(Inbox::is_brokers) {
-            Err(TransportError::new(ErrorKind::Denied, operation)
-                .about(subject)
-                .detail("its reply address is the broker's own"))
-        } else {
-            Ok(())
+        if allowed.publishes_anything && reply.is_none() {
+            return Ok(());
+        }
+        let denied = || TransportError::new(ErrorKind::Denied, operation).about(subject);
+        match allowed.permissions.on_publish(subject, reply) {
+            Verdict::Allowed => Ok(()),
+            Verdict::NotAllowed | Verdict::Denied => Err(denied()),
+            Verdict::BrokersReply => Err(denied().detail("its reply address is the broker's own")),
         }
     }
 
@@ -72,7 +72,7 @@ impl Access {
     ) -> Result<(), TransportError> {
         match self {
             Self(Some(allowed))
-                if !allowed.load().permissions.subscribe.permits_filter(filter, group) =>
+                if !allowed.load().permissions.on_subscribe(filter, group).is_allowed() =>
             {
                 Err(TransportError::new(ErrorKind::Denied, operation).about(filter))
             }

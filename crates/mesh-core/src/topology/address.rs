@@ -104,7 +104,9 @@ impl Inbox {
     /// ```
     #[must_use]
     pub fn is_brokers(reply: &Subject) -> bool {
-        ["$JS.ACK.", "_R_.", "$GR."].iter().any(|prefix| reply.as_str().starts_with(prefix))
+        ["$JS.ACK.", "_R_.", "$GR.", "_GR_."]
+            .iter()
+            .any(|prefix| reply.as_str().starts_with(prefix))
     }
 
     /// Every echo: what the principal may publish in its own inbox.
