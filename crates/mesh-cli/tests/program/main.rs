@@ -18,6 +18,7 @@ mod nats;
 #[cfg(unix)]
 mod operator;
 mod output;
+mod perm;
 mod readme;
 mod shell;
 mod snapshots;
