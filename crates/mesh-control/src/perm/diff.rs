@@ -76,10 +76,7 @@ impl<'c> Diff<'c> {
                 (None, Some(_)) => Ordering::Greater,
                 (Some(old), Some(new)) => old.name().cmp(new.name()),
             };
-            let pair = (
-                old_user.filter(|_| order.is_le()),
-                new_user.filter(|_| order.is_ge()),
-            );
+            let pair = (old_user.filter(|_| order.is_le()), new_user.filter(|_| order.is_ge()));
             users.extend(UserDiff::of(pair.0, pair.1));
             if order.is_le() {
                 old_user = before.next();

@@ -86,16 +86,17 @@ pub(super) fn senders(mesh: &Composition, user: &User, filter: &Filter) -> Vec<S
     let passes = |filter: &Filter| {
         let mut passages = Passage::all().into_iter();
         passages.any(|passage| match (user.account(), passage) {
-            (Account::Edge, Passage::Stream(passing)) | (Account::Bus, Passage::Service(passing)) => {
-                passing.overlaps(filter)
-            }
+            (Account::Edge, Passage::Stream(passing))
+            | (Account::Bus, Passage::Service(passing)) => passing.overlaps(filter),
             _ => false,
         })
     };
     let from = |other: Account| {
         other == user.account()
-            || matches!((other, user.account()), (Account::Edge, Account::Bus) | (Account::Bus, Account::Edge))
-                && passes(filter)
+            || matches!(
+                (other, user.account()),
+                (Account::Edge, Account::Bus) | (Account::Bus, Account::Edge)
+            ) && passes(filter)
     };
     let mut names: Vec<String> = (mesh.users().iter())
         .filter(|other| from(other.account()) && may_send(&other.permissions(), filter))

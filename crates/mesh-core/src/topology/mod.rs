@@ -46,6 +46,6 @@ pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
 pub use inbox_address::{InboxAddress, InboxPurpose};
 pub use mesh::Topology;
 pub use mesh_subject::{MeshSubject, MeshSubjectError};
-pub use passage::{Passage, Account};
+pub use passage::{Account, Passage};
 pub use stream::{Retention, StreamSpec};
 pub use stream_name::StreamName;

@@ -159,7 +159,10 @@ fn what_nobody_may_send_is_told() {
 
 #[test]
 fn who_was_asked_may_answer_anywhere_where_answers_are_not_scoped() {
-    let bus = ("[[people]]\nname = 'ann'", "[bus]\nanswers = 'allow_responses'\nresponses = { max = 1, expires = '20m' }\n\n[[people]]\nname = 'ann'");
+    let bus = (
+        "[[people]]\nname = 'ann'",
+        "[bus]\nanswers = 'allow_responses'\nresponses = { max = 1, expires = '20m' }\n\n[[people]]\nname = 'ann'",
+    );
     let mesh = composed(&[bus]);
     let act = Act::publish("mesh.node.n1.declare", None).unwrap();
     assert_eq!(

@@ -51,7 +51,10 @@ fn both_ways(changes: &[(&str, &str)]) -> [(String, bool); 2] {
 fn the_same_files_differ_in_nothing_and_neither_do_files_in_another_order() {
     let nothing = (String::new(), false);
     assert_eq!(both_ways(&[]), [nothing.clone(), nothing.clone()]);
-    let order = [("emits = ['sent']\nconsumes", "# moved\nversion = '1'\nconsumes"), ("name = 'mail'\nversion = '1'", "name = 'mail'\nemits = ['sent']")];
+    let order = [
+        ("emits = ['sent']\nconsumes", "# moved\nversion = '1'\nconsumes"),
+        ("name = 'mail'\nversion = '1'", "name = 'mail'\nemits = ['sent']"),
+    ];
     assert_eq!(both_ways(&order), [nothing.clone(), nothing]);
     assert!(Diff::of(&composed(&[]), &composed(&[])).is_empty());
 }
@@ -95,7 +98,11 @@ fn one_account_widens_and_says_what_that_means() {
     let bus = "[bus]\nisolation = 'one-account'\naccept_one_account = 'any user who may acknowledge a message can delete every stream of this mesh'\n\n[[people]]\nname = 'ann'";
     let change = [("[[people]]\nname = 'ann'", bus)];
     let [there, back] = both_ways(&change);
-    assert!(there.0.starts_with("isolation: from split to one-account\n~ controller\n"), "{}", there.0);
+    assert!(
+        there.0.starts_with("isolation: from split to one-account\n~ controller\n"),
+        "{}",
+        there.0
+    );
     assert!(there.0.ends_with("\n- controller-edge"), "{}", there.0);
     assert!(there.1);
     let (old, new) = (composed(&[]), composed(&change));
@@ -107,7 +114,8 @@ fn one_account_widens_and_says_what_that_means() {
 
 #[test]
 fn a_limit_widens_where_it_is_raised() {
-    let bus = |most: u32| format!("[bus.limits]\nedge_connections = {most}\n\n[[people]]\nname = 'ann'");
+    let bus =
+        |most: u32| format!("[bus.limits]\nedge_connections = {most}\n\n[[people]]\nname = 'ann'");
     let of = |most| composed(&[("[[people]]\nname = 'ann'", &bus(most))]);
     let (few, many) = (of(10), of(20));
     assert_eq!(told(&few, &many), ("limits.edge_connections: from 10 to 20".to_owned(), true));

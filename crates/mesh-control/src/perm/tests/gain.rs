@@ -217,7 +217,12 @@ fn every_filter() -> Vec<(Filter, Vec<usize>)> {
         let all = subjects.iter().enumerate().filter(|(_, subject)| filter.matches(subject));
         all.map(|(number, _)| number).collect()
     };
-    filters.map(|filter| { let matched = matched(&filter); (filter, matched) }).collect()
+    filters
+        .map(|filter| {
+            let matched = matched(&filter);
+            (filter, matched)
+        })
+        .collect()
 }
 
 /// Whether an example is one.
