@@ -1,0 +1,10 @@
+//! Composed meshes on real servers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod served;
+mod words;
