@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use mesh_control::compose::{Composition, More, Source};
-use mesh_core::manifest::{MAX_FILE_BYTES, MeshFile, Problem};
-use mesh_core::text::Printable;
+use mesh_core::manifest::{MAX_FILE_BYTES, MeshFile, Problem, Problems};
 
 use crate::shell::{Failure, input};
 
@@ -45,16 +44,25 @@ impl MeshFiles {
         Ok(Self { mesh: (name, text), manifests, unread, file })
     }
 
+    /// What a file says, by the name that it has in problems and grants.
+    pub(crate) fn text(&self, file: &str) -> Option<&str> {
+        let mut all = [&self.mesh].into_iter().chain(&self.manifests);
+        all.find(|(name, _)| name == file).map(|(_, text)| text.as_str())
+    }
+
     /// Composes them.
     pub(crate) fn compose(&self, more: &More) -> Result<Composition, Failure> {
-        let source = |(file, text): &'_ (String, String)| Source { file, text };
         let manifests: Vec<_> = self.manifests.iter().map(source).collect();
         Composition::of(source(&self.mesh), &manifests, more)
             .map_err(|problems| mistakes(&problems))
     }
 }
 
-fn mistakes(problems: &mesh_core::manifest::Problems) -> Failure {
+fn source((file, text): &(String, String)) -> Source<'_> {
+    Source { file, text }
+}
+
+fn mistakes(problems: &Problems) -> Failure {
     let hint = "`mesh check` with the mesh file shows each in its place";
-    Failure::new(format!("the mesh file has mistakes:\n{}", problems), hint)
+    Failure::new(format!("the mesh file has mistakes:\n{problems}"), hint)
 }

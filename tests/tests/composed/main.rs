@@ -8,3 +8,4 @@
 
 mod served;
 mod words;
+mod secrets;

@@ -17,6 +17,9 @@ pub(super) struct Places {
     /// The bus's folder: the server's file is composed into it.
     #[arg(long, value_name = "DIR")]
     pub(super) bus: PathBuf,
+    /// Compose even if the manifests of some modules are refused: these modules lose their accounts.
+    #[arg(long)]
+    pub(super) leave_out_refused: bool,
     /// Don't wait until the server runs with it.
     #[arg(long)]
     pub(super) no_wait: bool,

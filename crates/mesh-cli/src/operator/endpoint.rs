@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mesh_control::secrets::Endpoint;
-use mesh_core::credential::{BrokerUrl, Fingerprint, Fingerprints};
+use mesh_core::credential::{BrokerUrl, Fingerprint, Fingerprints, UrlError};
 use mesh_core::manifest::Bus;
 
 use crate::shell::{Failure, input};
@@ -14,10 +14,11 @@ const MOST: usize = 1024 * 1024;
 
 /// See the module.
 #[derive(Debug, Args)]
-pub(super) struct At {
+pub(crate) struct At {
     /// Where the bus is reached: `tls://host:port`. Where the mesh file lets it listen, if not given.
     #[arg(long, value_name = "URL")]
-    url: Option<BrokerUrl>,
+    // Read here, not by clap, which repeats what it can't read: a password, by mistake.
+    url: Option<String>,
     /// The SHA-256 of a certificate that the bus may present; several for one that is about to change. That of the
     /// mesh file's certificate, if not given.
     #[arg(long, value_name = "SHA256")]
@@ -29,11 +30,14 @@ pub(super) struct At {
 
 impl At {
     /// What was said of it, and the mesh file for the rest. `folder` is where its relative paths begin.
-    pub(super) fn endpoint(&self, bus: &Bus, folder: &Path) -> Result<Endpoint, Failure> {
-        let url = match &self.url {
-            Some(url) if url.server().is_some_and(|server| server.login().is_none()) => url.clone(),
-            Some(_) => {
-                let what = "not the URL of a bus without a user and password";
+    pub(crate) fn endpoint(&self, bus: &Bus, folder: &Path) -> Result<Endpoint, Failure> {
+        let url = match self.url.as_deref().map(str::parse::<BrokerUrl>) {
+            Some(Ok(url)) if url.server().is_some_and(|server| server.login().is_none()) => url,
+            Some(read) => {
+                let what = match read {
+                    Ok(_) => "not the URL of a bus without a user and password".to_owned(),
+                    Err(error) => error.to_string(),
+                };
                 return Err(Failure::new(what, "write it so: tls://bus.example:4222").at("--url"));
             }
             None if bus.listen.ip().is_unspecified() => {
@@ -43,7 +47,7 @@ impl At {
             }
             None => {
                 let url = format!("tls://{}", bus.listen).parse();
-                url.map_err(|error: mesh_core::credential::UrlError| {
+                url.map_err(|error: UrlError| {
                     Failure::new(error.to_string(), "say where it is reached with --url")
                 })?
             }

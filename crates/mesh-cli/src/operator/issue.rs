@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use mesh_clock::SystemClock;
 use mesh_control::secrets::{
-    Method, Overwrite, Recipient, SecretStore, State, StoreError, write_document,
+    KeyError, Method, Overwrite, Recipient, SecretStore, StoreError, write_document,
 };
 use mesh_core::identity::Principal;
 use mesh_core::name::PersonName;
@@ -38,8 +38,9 @@ pub(super) struct Issue {
     #[command(flatten)]
     at: At,
     /// The key that it is sealed to (`age1…`); several for a person with several.
+    // Read here, not by clap, which repeats what it can't read: a secret key, by mistake.
     #[arg(long, value_name = "KEY")]
-    recipient: Vec<Recipient>,
+    recipient: Vec<String>,
     /// Don't seal it: a file of mode 600, for a person on this machine.
     #[arg(long, requires = "out")]
     plain: bool,
@@ -55,6 +56,7 @@ pub(super) struct Issue {
 }
 
 pub(super) fn run(asked: &Issue, shell: &mut Shell) -> Result<Exit, Failure> {
+    let recipients = recipients(&asked.recipient)?;
     let files = MeshFiles::read(&asked.places.mesh)?;
     people::find(&files.file, &asked.person)?;
     let bus = &files.file.bus;
@@ -77,24 +79,34 @@ pub(super) fn run(asked: &Issue, shell: &mut Shell) -> Result<Exit, Failure> {
     };
     let minted = minted.map_err(|error| unminted(&error, &store, &asked.person))?;
     let reached = recompose(&files, &store, &asked.places)?;
-    let document = minted.document(&principal, &endpoint, &asked.recipient);
+    let document = minted.document(&principal, &endpoint, &recipients);
     let document = document.map_err(|error| hand_over_failure(&error))?;
     if let Some(out) = &asked.out {
         write_document(out, &document, overwrite).map_err(|error| document_failure(&error))?;
     }
     let told = shell.answer(&Issued {
         user: user.to_string(),
-        recipients: asked.recipient.iter().map(ToString::to_string).collect(),
+        recipients: recipients.iter().map(ToString::to_string).collect(),
         file: asked.out.as_ref().map(|out| out.display().to_string()),
         // Without a file it is sealed: the arguments see to that.
         sealed: asked.out.is_none().then(|| document.expose().to_owned()),
         reached,
     });
     if asked.out.is_some() || told.is_ok() {
-        store.handed_over(&user, &asked.recipient).map_err(|error| store_failure(&error))?;
+        store.handed_over(&user, &recipients).map_err(|error| store_failure(&error))?;
     }
     told?;
     Ok(Exit::Good)
+}
+
+fn recipients(texts: &[String]) -> Result<Vec<Recipient>, Failure> {
+    let read = |text: &String| {
+        text.parse().map_err(|error: KeyError| {
+            let hint = "`mesh operator keygen` prints one; so does `age-keygen`";
+            Failure::new(error.to_string(), hint).at("--recipient")
+        })
+    };
+    texts.iter().map(read).collect()
 }
 
 fn unminted(error: &StoreError, store: &SecretStore, person: &PersonName) -> Failure {

@@ -65,7 +65,6 @@ struct Listed {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 struct User {
     user: String,
     kind: &'static str,

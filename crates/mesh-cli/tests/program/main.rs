@@ -15,6 +15,8 @@ mod files;
 mod given;
 #[cfg(unix)]
 mod nats;
+#[cfg(unix)]
+mod operator;
 mod output;
 mod readme;
 mod shell;

@@ -33,6 +33,11 @@ impl Digest {
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(bytes).into())
     }
+
+    /// That of what was written to this hash.
+    pub(crate) fn from_hash(hash: Sha256) -> Self {
+        Self(hash.finalize().into())
+    }
 }
 
 impl fmt::Display for Digest {

@@ -39,7 +39,7 @@ pub enum FolderError {
 
 impl FolderError {
     /// For `map_err`: names what was tried.
-    pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { doing, path, source }
     }

@@ -46,7 +46,9 @@ enum There {
 /// # Errors
 /// [`DocumentError`].
 pub fn may_write(path: &Path, overwrite: Overwrite) -> Result<(), DocumentError> {
-    there(path, &[], overwrite).map(|_| ())
+    there(path, &[], overwrite)?;
+    folder::writable(whole::folder_of(path))
+        .map_err(|source| DocumentError::System { path: path.to_owned(), source })
 }
 
 /// Writes a credential's document, or what it was sealed into, for its owner alone: a file of mode 600 from the

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags};
 
 use super::FolderFault;
 
@@ -52,6 +52,14 @@ pub(super) fn check(path: &Path) -> Result<(), FolderFault> {
         return Err(FolderFault::Open { mode });
     }
     Ok(())
+}
+
+/// Whether this user may put files into a folder.
+pub(super) fn writable(path: &Path) -> io::Result<()> {
+    if !fs::metadata(path)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK)?)
 }
 
 /// What stands under `path`: of a file at most `most` bytes, and one more where it is longer.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
-use mesh_core::credential::{BrokerUrl, Credential, CredentialError, Fingerprints, Login, Secret};
+use mesh_core::credential::{Credential, CredentialError, Login, Secret};
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{Bus, SecretKind};
 use mesh_core::name::UserName;

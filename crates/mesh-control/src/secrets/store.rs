@@ -2,11 +2,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mesh_core::identity::Principal;
 use mesh_core::manifest::MeshFile;
 use mesh_core::name::UserName;
 use mesh_core::time::Timestamp;
 
-use crate::compose::{Verifier, Verifiers};
+use crate::compose::{Composition, User, Verifier, Verifiers};
 use crate::whole;
 
 use super::folder::{self, Found, PRIVATE_FILE};
@@ -171,6 +172,23 @@ impl SecretStore {
             }
         }
         Ok(minted)
+    }
+
+    /// [`ensure`](Self::ensure) for the users of a composition, the way its mesh file asks for. A person's secret is
+    /// made when a credential is issued, and not here.
+    ///
+    /// # Errors
+    /// As [`ensure`](Self::ensure).
+    pub fn ensure_composed(
+        &mut self,
+        composition: &Composition,
+        now: Timestamp,
+    ) -> Result<Vec<Minted>, StoreError> {
+        let person = |user: &&User| matches!(user.principal(), Principal::Person { .. });
+        let users = composition.users().iter().filter(|user| !person(user));
+        // Each name was checked when it was composed.
+        let users: Vec<UserName> = users.filter_map(|user| user.name().parse().ok()).collect();
+        self.ensure(&users, Method::of(composition.bus()), now)
     }
 
     /// Notes that the user's secret is with whom it is for: sealed to these, or written plainly where there are

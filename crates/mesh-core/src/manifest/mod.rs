@@ -48,6 +48,7 @@ mod place;
 mod problem;
 mod remedy;
 mod resolve;
+mod seats;
 mod sketch;
 mod source;
 mod tool;

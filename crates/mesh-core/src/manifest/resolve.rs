@@ -69,6 +69,7 @@ impl Mesh {
         }
         mesh.check_events(&mut problems);
         mesh.check_people(file, near, &mut problems);
+        mesh.check_seats(file, &mut problems);
         problems.sort_by(|a, b| {
             let key = |p: &Problem| (p.severity, Arc::clone(&p.file), p.line, p.column);
             key(a).cmp(&key(b))

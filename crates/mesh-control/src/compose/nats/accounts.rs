@@ -91,7 +91,15 @@ impl Accounts {
 
     /// The accounts.
     pub(super) fn block(&self) -> Result<String, ComposeError> {
-        let mut text = format!("accounts {{\n  {} {{}}\n", self.name(Account::Sys)?);
+        Ok(format!("accounts {{\n  {} {{}}\n{}}}\n", self.name(Account::Sys)?, self.within()?))
+    }
+
+    /// What stands within `accounts { … }`, but the server's own account.
+    ///
+    /// # Errors
+    /// As [`text`](Self::text).
+    pub fn within(&self) -> Result<String, ComposeError> {
+        let mut text = String::new();
         for (account, users) in &self.users {
             _ = writeln!(text, "  {} {{", self.name(*account)?);
             match account {
@@ -129,7 +137,6 @@ impl Accounts {
             text.extend(users.values().map(String::as_str));
             text.push_str("    ]\n  }\n");
         }
-        text.push_str("}\n");
         Ok(text)
     }
 
