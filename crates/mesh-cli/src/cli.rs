@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
-use crate::{bus, check, completions, demo, explain, federation, man};
+use crate::{bus, check, completions, demo, explain, federation, man, perm};
 #[cfg(unix)]
 use crate::{credential, operator};
 
@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Operator(operator::Operator),
     #[cfg(unix)]
     Credential(credential::Credential),
+    Perm(perm::Perm),
     Completions(completions::Completions),
     Man(man::Man),
 }

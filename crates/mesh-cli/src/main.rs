@@ -11,10 +11,11 @@ mod explain;
 mod federation;
 mod log;
 mod man;
-#[cfg(unix)]
 mod mesh_files;
 #[cfg(unix)]
 mod operator;
+mod perm;
+mod runtime;
 mod shell;
 
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Operator(asked) => operator::run(&asked, &mut shell),
         #[cfg(unix)]
         Command::Credential(asked) => credential::run(&asked, &mut shell),
+        Command::Perm(asked) => perm::run(&asked, &mut shell),
         Command::Completions(asked) => completions::run(&asked, &mut shell),
         Command::Man(asked) => man::run(&asked, &mut shell),
     });

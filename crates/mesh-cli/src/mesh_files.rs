@@ -44,6 +44,12 @@ impl MeshFiles {
         Ok(Self { mesh: (name, text), manifests, unread, file })
     }
 
+    /// What a file says, by the name that it has in problems and grants.
+    pub(crate) fn text(&self, file: &str) -> Option<&str> {
+        let mut all = [&self.mesh].into_iter().chain(&self.manifests);
+        all.find(|(name, _)| name == file).map(|(_, text)| text.as_str())
+    }
+
     /// Composes them.
     pub(crate) fn compose(&self, more: &More) -> Result<Composition, Failure> {
         let manifests: Vec<_> = self.manifests.iter().map(source).collect();

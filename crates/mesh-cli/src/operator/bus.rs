@@ -1,7 +1,9 @@
 //! The server's file, composed anew, and what the server makes of it.
 
+use std::time::Duration;
+
 use mesh_control::compose::{ComposeError, Composition, More, Place};
-use mesh_control::folder::{Awaited, BusFolder, FolderError, Outcome};
+use mesh_control::folder::{Awaited, BusFolder, Digest, FolderError, Outcome};
 use mesh_control::secrets::SecretStore;
 use serde::Serialize;
 
@@ -12,7 +14,7 @@ use crate::shell::Failure;
 /// How far the change has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Reached {
+pub(crate) enum Reached {
     /// The server runs with it.
     Live,
     /// It is in the bus's folder, from which no server runs.
@@ -36,9 +38,18 @@ pub(super) fn recompose(
     let Some(patience) = places.patience() else {
         return Ok(Reached::NotWaited);
     };
+    wait(&folder, written.digest, patience)
+}
+
+/// Waits until the server runs with the file of this digest, if one runs from the folder.
+pub(crate) fn wait(
+    folder: &BusFolder,
+    file: Digest,
+    patience: Duration,
+) -> Result<Reached, Failure> {
     let hint = "`mesh bus status` says more; the same command again goes on from here";
-    let failed = |what: String| Err(Failure::new(what, hint).at(places.bus.display()));
-    match folder.wait(written.digest, patience).map_err(|error| untold(&error))? {
+    let failed = |what: String| Err(Failure::new(what, hint).at(folder.path().display()));
+    match folder.wait(file, patience).map_err(|error| untold(&error))? {
         Awaited::Unsupervised => Ok(Reached::NoBus),
         Awaited::Judged(report) => match report.outcome {
             Outcome::Live => Ok(Reached::Live),
@@ -74,6 +85,6 @@ fn uncomposed(error: &ComposeError) -> Failure {
     Failure::new(error.to_string(), hint)
 }
 
-fn untold(error: &FolderError) -> Failure {
+pub(crate) fn untold(error: &FolderError) -> Failure {
     Failure::new(error.to_string(), "let this user read and write in the bus's folder")
 }

@@ -14,7 +14,7 @@ const MOST: usize = 1024 * 1024;
 
 /// See the module.
 #[derive(Debug, Args)]
-pub(super) struct At {
+pub(crate) struct At {
     /// Where the bus is reached: `tls://host:port`. Where the mesh file lets it listen, if not given.
     #[arg(long, value_name = "URL")]
     // Read here, not by clap, which repeats what it can't read: a password, by mistake.
@@ -30,7 +30,7 @@ pub(super) struct At {
 
 impl At {
     /// What was said of it, and the mesh file for the rest. `folder` is where its relative paths begin.
-    pub(super) fn endpoint(&self, bus: &Bus, folder: &Path) -> Result<Endpoint, Failure> {
+    pub(crate) fn endpoint(&self, bus: &Bus, folder: &Path) -> Result<Endpoint, Failure> {
         let url = match self.url.as_deref().map(str::parse::<BrokerUrl>) {
             Some(Ok(url)) if url.server().is_some_and(|server| server.login().is_none()) => url,
             Some(read) => {

@@ -28,7 +28,7 @@ pub(super) fn user(name: &PersonName) -> Result<UserName, Failure> {
 }
 
 /// How far a change has come, for people.
-pub(super) fn told(reached: Reached) -> &'static str {
+pub(crate) fn told(reached: Reached) -> &'static str {
     match reached {
         Reached::Live => "the server runs with it",
         Reached::NoBus => "no server runs from the bus's folder: it counts when one does",

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use mesh_core::credential::Secret;
 use mesh_core::identity::Principal;
+use mesh_core::name::UserName;
 
 use super::{
     Endpoint, HandOverError, Minted, Overwrite, Recipient, SecretStore, Wrote, seal, write_document,
@@ -12,10 +13,10 @@ use super::{
 /// What the file of a credential is called, as `mesh demo --credentials` looks for it: `n1.mail.json`,
 /// `person.ada.json`, `controller.json`, with `.age` behind it where it is sealed.
 #[must_use]
-pub fn document_name(minted: &Minted, principal: &Principal, sealed: bool) -> String {
+pub fn document_name(user: &UserName, principal: &Principal, sealed: bool) -> String {
     let name = match principal {
         // It may have two users, in two accounts.
-        Principal::Controller { .. } => minted.user().to_string(),
+        Principal::Controller { .. } => user.to_string(),
         other => other.amqp_user(),
     };
     format!("{name}.json{}", if sealed { ".age" } else { "" })
