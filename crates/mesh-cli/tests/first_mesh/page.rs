@@ -94,7 +94,7 @@ pub(crate) fn follow() {
 
 /// What the page calls by its name: this program as the modules, the program itself, and the server.
 fn programs(bin: &Path) {
-    let mut write = |name: &str, text: String| {
+    let write = |name: &str, text: String| {
         let path = bin.join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
