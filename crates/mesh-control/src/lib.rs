@@ -7,6 +7,8 @@ pub mod compose;
 pub mod conf;
 #[cfg(feature = "folder")]
 pub mod folder;
+#[cfg(feature = "genesis")]
+pub mod genesis;
 pub mod perm;
 #[cfg(all(feature = "secrets", unix))]
 pub mod secrets;

@@ -6,4 +6,6 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod served;
+mod words;
 mod secrets;

@@ -1,9 +1,13 @@
 //! `mesh bus`: the mesh's own broker, from its composed file.
 
+mod genesis;
+mod reach;
 #[cfg(unix)]
 mod adopt;
 #[cfg(unix)]
 mod run;
+#[cfg(unix)]
+mod status;
 
 use clap::{Args, Subcommand};
 
@@ -22,6 +26,9 @@ enum Verb {
     Adopt(adopt::Adopt),
     #[cfg(unix)]
     Run(run::Run),
+    Genesis(genesis::Genesis),
+    #[cfg(unix)]
+    Status(status::Status),
 }
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
@@ -30,5 +37,8 @@ pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
         Verb::Adopt(asked) => adopt::run(asked, shell),
         #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
+        Verb::Genesis(asked) => genesis::run(asked, shell),
+        #[cfg(unix)]
+        Verb::Status(asked) => status::run(asked, shell),
     }
 }

@@ -205,7 +205,7 @@ pub enum ProblemKind {
         near: Option<ToolRef>,
     },
     /// A call or a grant of a tool whose module is refused: whether it has the tool is not known.
-    #[error("the manifest of {}, whose tool {} would be, is refused", .0.module, .0.tool)]
+    #[error("the manifest of {}, whose tool {} would be, is refused", .0.module, .0)]
     RefusedModule(ToolRef),
     /// A tool that is called, of a module that runs nowhere.
     #[error("nobody serves {0}: its module is assigned to no node")]

@@ -46,6 +46,7 @@ mod outline;
 mod pattern;
 mod place;
 mod problem;
+mod remedy;
 mod resolve;
 mod seats;
 mod sketch;

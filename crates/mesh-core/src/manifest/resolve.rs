@@ -59,6 +59,7 @@ impl Mesh {
                 .iter()
                 .map(|person| (person.name.clone(), person.access.clone()))
                 .collect(),
+            bus: file.bus.clone(),
             warnings: Vec::new(),
         };
         let providers = mesh.all_providers();

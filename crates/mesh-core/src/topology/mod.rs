@@ -49,7 +49,7 @@ pub use consumer::{ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom};
 pub use inbox_address::{InboxAddress, InboxPurpose};
 pub use mesh::Topology;
 pub use mesh_subject::{MeshSubject, MeshSubjectError};
-pub use passage::{Passage, Side};
+pub use passage::{Account, Passage};
 pub use seat::SeatAddress;
 pub use stream::{Retention, StreamSpec};
 pub use stream_name::StreamName;

@@ -182,6 +182,26 @@ fn a_key_that_is_cut_short_is_told_the_whole_one() {
 }
 
 #[test]
+fn as_far_as_files_agree_a_mesh_is_made_of_them_and_all_that_is_wrong_is_told() {
+    let file = mesh_file(
+        "nodes = [{ name = 'n1' }]
+assignments = [
+    { module = 'a', manifest = 'a.toml', nodes = ['n1', 'n2'] },
+    { module = 'gone', manifest = 'gone.toml', nodes = ['n1'] },
+]",
+    );
+    let a =
+        module("name = 'a'\nversion = '1'\ncalls = ['gone.x']\nrequires = [{ provision = 'db' }]");
+    let (mesh, problems) = Mesh::resolve_as_far(&file, std::slice::from_ref(&a));
+    let codes: Vec<_> = problems.iter().map(|problem| problem.kind.code()).collect();
+    assert_eq!(codes, ["unknown-tool", "nobody-provides", "unknown-node", "unknown-module"]);
+    let Err(strict) = Mesh::resolve(&file, &[a]) else { panic!("it agrees") };
+    assert_eq!(strict.len(), problems.len());
+    let instances: Vec<_> = mesh.instances().map(|instance| instance.node.to_string()).collect();
+    assert_eq!((instances, mesh.modules().len()), (vec!["n1".to_owned()], 1));
+}
+
+#[test]
 fn a_seat_has_one_holder_in_a_mesh_and_a_second_claim_is_told_with_both_lines() {
     let claiming = |name: &str| {
         let text = format!("name = \"{name}\"\nversion = \"1\"\nclaims = [\"mesh-broker\"]");
