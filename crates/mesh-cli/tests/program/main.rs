@@ -5,6 +5,8 @@
 #[cfg(unix)]
 mod amqp;
 #[cfg(unix)]
+mod bus;
+#[cfg(unix)]
 mod captured;
 mod check;
 mod explain;
