@@ -60,7 +60,15 @@ async fn data_in_no_named_account_is_refused_and_nothing_is_written() {
     }
     // One that can't be seen is not adopted either.
     let nowhere = free().to_string();
-    let answer = files.adopt(&["--prepare", "--dir", folder, "--into", &nowhere, "--store", store.to_str().unwrap()]);
+    let answer = files.adopt(&[
+        "--prepare",
+        "--dir",
+        folder,
+        "--into",
+        &nowhere,
+        "--store",
+        store.to_str().unwrap(),
+    ]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.stderr.contains("can't be seen"), "{answer:?}");
 }
