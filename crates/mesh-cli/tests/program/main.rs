@@ -17,6 +17,8 @@ mod given;
 mod nats;
 #[cfg(unix)]
 mod operator;
+#[cfg(unix)]
+mod operator_live;
 mod output;
 mod readme;
 mod shell;
