@@ -15,6 +15,7 @@ mod mesh_files;
 #[cfg(unix)]
 mod operator;
 mod perm;
+mod runtime;
 mod shell;
 
 use std::process::ExitCode;

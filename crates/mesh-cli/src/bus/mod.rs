@@ -1,7 +1,13 @@
 //! `mesh bus`: the mesh's own broker, from its composed file.
 
 #[cfg(unix)]
+mod adopt;
+mod genesis;
+mod reach;
+#[cfg(unix)]
 mod run;
+#[cfg(unix)]
+mod status;
 
 use clap::{Args, Subcommand};
 
@@ -17,12 +23,22 @@ pub(crate) struct Bus {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(unix)]
+    Adopt(adopt::Adopt),
+    #[cfg(unix)]
     Run(run::Run),
+    Genesis(genesis::Genesis),
+    #[cfg(unix)]
+    Status(status::Status),
 }
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
         #[cfg(unix)]
+        Verb::Adopt(asked) => adopt::run(asked, shell),
+        #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
+        Verb::Genesis(asked) => genesis::run(asked, shell),
+        #[cfg(unix)]
+        Verb::Status(asked) => status::run(asked, shell),
     }
 }

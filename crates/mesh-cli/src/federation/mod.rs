@@ -8,7 +8,6 @@ mod guards;
 mod keygen;
 mod listing;
 mod operator;
-pub(crate) mod runtime;
 mod serve;
 mod watch;
 
@@ -16,6 +15,7 @@ use clap::{Args, Subcommand};
 
 pub(crate) use config::Span;
 
+use crate::runtime;
 use crate::shell::{Exit, Failure, Shell};
 
 /// A realm's gateway: serve one, and ask it.

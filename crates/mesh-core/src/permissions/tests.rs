@@ -387,3 +387,14 @@ fn rights_by_one_rule_are_the_same_permissions() {
     assert!(rights.iter().all(|right| right.origin == Origin::Rule("because")));
     assert_eq!(rights.permissions(), person);
 }
+
+#[test]
+fn what_is_the_servers_own_is_nobodys_whatever_the_rights() {
+    let all = Permissions::everything();
+    for between in ["_GR_.a.b", "$GR.a"] {
+        assert_eq!(all.on_publish(&subject(between), None), Verdict::NotAllowed);
+        assert_eq!(all.on_publish(&subject("a"), Some(&subject(between))), Verdict::BrokersReply);
+    }
+    assert_eq!(all.on_subscribe(&filter("a"), Some(&group("_sys_"))), Verdict::NotAllowed);
+    assert_eq!(all.on_publish(&subject("_R_.x"), None), Verdict::Allowed);
+}

@@ -15,7 +15,8 @@ use mesh_control::supervisor::{
 };
 use tokio::sync::mpsc;
 
-use crate::federation::{Span, runtime};
+use crate::federation::Span;
+use crate::runtime;
 use crate::shell::{Exit, Failure, Shell};
 use signals::Signals;
 use told::Running;
