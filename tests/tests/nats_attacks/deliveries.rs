@@ -42,6 +42,7 @@ async fn reply_like_the_server(mode: Mode) -> Verdict {
         "$JS.ACK._.hash.EVENTS.n1_svc.1.1.1.0.0.random",
         "_R_.abcdef.abcdef",
         "$GR.1.abcdef",
+        "_GR_.1.abcdef",
     ] {
         for subject in ["mesh.events.evil.x", "mesh.tools.svc.echo"] {
             raw.publish(subject, Some(reply), &[], b"{}").await?;

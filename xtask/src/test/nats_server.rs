@@ -9,8 +9,9 @@ use std::process::Command;
 use super::python::python;
 use crate::run::{Failure, Workspace};
 
-// The one rule on versions stands where the tests look for the program.
-#[path = "../../../crates/mesh-testkit/src/servers/nats/version.rs"]
+// The one rule on versions stands where a mesh's server is started.
+#[path = "../../../crates/mesh-control/src/version.rs"]
+#[expect(unreachable_pub, reason = "it is public there")]
 mod version;
 
 use version::Version;

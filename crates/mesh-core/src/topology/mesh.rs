@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
@@ -108,6 +109,18 @@ impl Topology {
     pub fn with_consumer(mut self, consumer: ConsumerSpec) -> Self {
         self.consumers.retain(|other| other.reference != consumer.reference);
         self.consumers.push(consumer);
+        self
+    }
+
+    /// The same with these consumers, each in place of one of the same name.
+    #[must_use]
+    pub fn with_consumers(mut self, consumers: impl IntoIterator<Item = ConsumerSpec>) -> Self {
+        let new: BTreeMap<ConsumerRef, ConsumerSpec> = consumers
+            .into_iter()
+            .map(|consumer| (consumer.reference.clone(), consumer))
+            .collect();
+        self.consumers.retain(|other| !new.contains_key(&other.reference));
+        self.consumers.extend(new.into_values());
         self
     }
 
