@@ -5,6 +5,8 @@
 #[cfg(unix)]
 mod amqp;
 #[cfg(unix)]
+mod bus;
+#[cfg(unix)]
 mod bus_run;
 #[cfg(unix)]
 mod captured;
@@ -20,6 +22,7 @@ mod nats;
 #[cfg(unix)]
 mod operator;
 mod output;
+mod perm;
 mod readme;
 mod shell;
 mod snapshots;

@@ -30,16 +30,27 @@ pub enum Mode {
 /// Makes a broker hold what a mesh needs.
 ///
 /// ```
-/// # use mesh_core::identity::Principal;
-/// # use mesh_core::permissions::Permissions;
-/// # use mesh_core::topology::Topology;
-/// # use mesh_control::genesis::{Genesis, Mode};
-/// # async fn raise(controller: &mesh_core::port::Connection) -> Result<(), Box<dyn std::error::Error>> {
-/// let raised = Genesis::of(&Topology::new()).run(controller, Mode::Raise).await;
+/// use std::sync::Arc;
+///
+/// use mesh_clock::SystemClock;
+/// use mesh_control::genesis::{Genesis, Mode};
+/// use mesh_core::identity::Principal;
+/// use mesh_core::permissions::Permissions;
+/// use mesh_core::topology::Topology;
+/// use mesh_transport_mem::InMemoryDurableBroker;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let broker = InMemoryDurableBroker::builder(Arc::new(SystemClock::new())).build();
+/// let principal = Principal::Controller { name: "c1".parse()? };
+/// let controller = broker.connect(principal, Permissions::everything())?;
+///
+/// let topology = Topology::new();
+/// let raised = Genesis::of(&topology).run(&controller, Mode::Raise).await;
 /// assert!(raised.is_good());
 /// assert_eq!(raised.made.len(), 9);                  // six streams, three consumers
 ///
-/// let again = Genesis::of(&Topology::new()).run(controller, Mode::Mend).await;
+/// let again = Genesis::of(&topology).run(&controller, Mode::Mend).await;
 /// assert!(again.made.is_empty() && again.drift.is_empty());
 /// assert_eq!(again.epoch, raised.epoch);
 /// # Ok(())
