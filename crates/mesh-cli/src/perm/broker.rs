@@ -73,10 +73,14 @@ impl Format {
         }
     }
 
-    /// Everybody who logs in.
+    /// Everybody who is given a secret here if they have none. On a nats-server people are given theirs by whoever
+    /// issues it.
     pub(super) fn accounts(self, mesh: &Composition) -> Result<Vec<Account>, Failure> {
-        let accounts =
-            mesh.users().iter().filter_map(|user| self.name(user).map(|name| (name, user)));
+        let given = |user: &&User| {
+            self == Self::Rabbit || !matches!(user.principal(), Principal::Person { .. })
+        };
+        let users = mesh.users().iter().filter(given);
+        let accounts = users.filter_map(|user| self.name(user).map(|name| (name, user)));
         accounts
             .map(|(name, user)| {
                 let name = UserName::new(name);

@@ -7,9 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use mesh_control::compose::{Composition, More, Source, Verifier, Verifiers as _};
-use mesh_control::secrets::{
-    Endpoint, Method, Minted, Overwrite, SecretStore, write_document,
-};
+use mesh_control::secrets::{Endpoint, Method, Minted, Overwrite, SecretStore, write_document};
 use mesh_core::credential::Fingerprint;
 use mesh_core::identity::Principal;
 use mesh_core::name::UserName;

@@ -30,16 +30,27 @@ pub enum Mode {
 /// Makes a broker hold what a mesh needs.
 ///
 /// ```
-/// # use mesh_core::identity::Principal;
-/// # use mesh_core::permissions::Permissions;
-/// # use mesh_core::topology::Topology;
-/// # use mesh_control::genesis::{Genesis, Mode};
-/// # async fn raise(controller: &mesh_core::port::Connection) -> Result<(), Box<dyn std::error::Error>> {
-/// let raised = Genesis::of(&Topology::new()).run(controller, Mode::Raise).await;
+/// use std::sync::Arc;
+///
+/// use mesh_clock::SystemClock;
+/// use mesh_control::genesis::{Genesis, Mode};
+/// use mesh_core::identity::Principal;
+/// use mesh_core::permissions::Permissions;
+/// use mesh_core::topology::Topology;
+/// use mesh_transport_mem::InMemoryDurableBroker;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let broker = InMemoryDurableBroker::builder(Arc::new(SystemClock::new())).build();
+/// let principal = Principal::Controller { name: "c1".parse()? };
+/// let controller = broker.connect(principal, Permissions::everything())?;
+///
+/// let topology = Topology::new();
+/// let raised = Genesis::of(&topology).run(&controller, Mode::Raise).await;
 /// assert!(raised.is_good());
 /// assert_eq!(raised.made.len(), 9);                  // six streams, three consumers
 ///
-/// let again = Genesis::of(&Topology::new()).run(controller, Mode::Mend).await;
+/// let again = Genesis::of(&topology).run(&controller, Mode::Mend).await;
 /// assert!(again.made.is_empty() && again.drift.is_empty());
 /// assert_eq!(again.epoch, raised.epoch);
 /// # Ok(())
@@ -170,8 +181,7 @@ impl<'a> Genesis<'a> {
         };
         run.raised.stopped = run.go().await.err();
         if let Some(presence) = &run.presence {
-            run.raised.missing =
-                named(self.topology).filter(|held| !presence.has(held)).collect();
+            run.raised.missing = named(self.topology).filter(|held| !presence.has(held)).collect();
         }
         run.raised
     }
@@ -232,7 +242,9 @@ impl Run<'_> {
     async fn differences(&mut self, there: &Topology, opened: bool) -> Result<(), Broken> {
         if self.mode == Mode::Look && !self.mends {
             // Asking for the differences would make exchanges and bindings.
-            self.raised.unseen.push("what differs: this broker tells it only while it is told what should be");
+            self.raised
+                .unseen
+                .push("what differs: this broker tells it only while it is told what should be");
             return Ok(());
         }
         let found = self.administration.assert(there, DriftMode::Report).await;
@@ -315,7 +327,9 @@ impl Run<'_> {
         self.raised.epoch = state.and_then(|state| state.created);
         let has_nodes = self.presence.as_ref().is_some_and(|it| it.has_stream(StreamName::Nodes));
         if self.raised.epoch.is_none() && has_nodes {
-            self.raised.unseen.push("when NODES was created: the controller mints an epoch of its own");
+            self.raised
+                .unseen
+                .push("when NODES was created: the controller mints an epoch of its own");
         }
         Ok(())
     }
