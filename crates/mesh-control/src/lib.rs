@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(all(feature = "supervisor", unix))]
+pub mod adoption;
 pub mod compose;
 #[cfg(feature = "folder")]
 pub mod conf;

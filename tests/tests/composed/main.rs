@@ -7,3 +7,5 @@
 )]
 
 mod secrets;
+mod served;
+mod words;

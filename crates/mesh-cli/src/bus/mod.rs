@@ -1,5 +1,7 @@
 //! `mesh bus`: the mesh's own broker, from its composed file.
 
+#[cfg(unix)]
+mod adopt;
 mod genesis;
 mod reach;
 #[cfg(unix)]
@@ -21,6 +23,8 @@ pub(crate) struct Bus {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(unix)]
+    Adopt(adopt::Adopt),
+    #[cfg(unix)]
     Run(run::Run),
     Genesis(genesis::Genesis),
     #[cfg(unix)]
@@ -29,6 +33,8 @@ enum Verb {
 
 pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
+        #[cfg(unix)]
+        Verb::Adopt(asked) => adopt::run(asked, shell),
         #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
         Verb::Genesis(asked) => genesis::run(asked, shell),

@@ -2,8 +2,8 @@
 
 mod arguments;
 mod bus;
-mod endpoint;
-mod failure;
+pub(crate) mod endpoint;
+pub(crate) mod failure;
 mod issue;
 mod keygen;
 mod list;

@@ -7,6 +7,8 @@ mod amqp;
 #[cfg(unix)]
 mod bus;
 #[cfg(unix)]
+mod bus_run;
+#[cfg(unix)]
 mod captured;
 mod check;
 mod explain;
@@ -20,6 +22,7 @@ mod nats;
 #[cfg(unix)]
 mod operator;
 mod output;
+mod perm;
 mod readme;
 mod shell;
 mod snapshots;

@@ -140,8 +140,9 @@ fn a_person_makes_a_key_is_issued_a_credential_and_opens_it_without_another_prog
             credential.fingerprints().iter().map(ToString::to_string).collect();
         assert_eq!(pinned, [bed.certificate.fingerprint()]);
         // What the server is told proves what ada was given.
-        let kept = SecretStore::open(bed.path("store"), "a test").unwrap();
-        let kept = kept.kept("person.ada").unwrap().clone();
+        let store = SecretStore::open(bed.path("store"), "a test").unwrap();
+        let kept = store.kept("person.ada").unwrap().clone();
+        drop(store);
         assert!(bed.composed().contains(kept.as_str()));
         let login = server.login().unwrap();
         if bus.is_empty() {
@@ -316,4 +317,51 @@ fn a_key_that_is_there_is_left_alone() {
     assert!(told.contains("ada.key: something else is there"), "{told}");
     assert_eq!(fs::read_to_string(bed.path("ada.key")).unwrap(), before);
     assert!(!bed.shown.contains(before.lines().last().unwrap()));
+}
+
+#[test]
+fn a_credential_is_not_handed_over_before_the_server_runs_with_it() {
+    use mesh_control::folder::{BusFolder, Digest, Outcome, ReloadReport};
+
+    let mut bed = Bed::new("not-live", "");
+    let bus = BusFolder::at(bed.path("bus"));
+    // As a supervisor holds it.
+    let lock = fs::File::create(bed.path("bus/.supervisor.lock")).unwrap();
+    lock.try_lock().unwrap();
+    assert!(bus.is_supervised().unwrap());
+    let told = bed.refused(&operator("issue ada --plain --out ada.json --wait 1"));
+    assert!(told.contains("nothing was said of the new file within 1 s"), "{told}");
+    assert!(!bed.path("ada.json").exists());
+    assert_eq!(bed.state("person.ada"), Some(State::Minted));
+
+    let refuse = |bus: &BusFolder, before: &Digest| {
+        let file = loop {
+            let file = bus.read().unwrap().map(Digest::of);
+            match file.filter(|file| file != before) {
+                Some(file) => break file,
+                None => std::thread::sleep(std::time::Duration::from_millis(5)),
+            }
+        };
+        let mut report = ReloadReport::new(Timestamp::UNIX_EPOCH, Outcome::Refused, Some(file));
+        report.error = Some("nats-server.conf:7: not today".to_owned());
+        bus.tell(&report).unwrap();
+    };
+    let before = Digest::of(bed.composed());
+    let supervisor = std::thread::spawn({
+        let bus = bus.clone();
+        move || refuse(&bus, &before)
+    });
+    let told = bed.refused(&operator("issue ada --plain --out ada.json"));
+    supervisor.join().unwrap();
+    assert!(told.contains("refused") && told.contains("nats-server.conf:7: not today"), "{told}");
+    assert!(!bed.path("ada.json").exists());
+
+    let json =
+        bed.good(&format!("--json {}", operator("issue ada --plain --out ada.json --no-wait")));
+    let issued: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(issued["reached"], "not-waited");
+    drop(lock);
+    let json = bed.good(&format!("--json {}", operator("revoke ada")));
+    let revoked: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&revoked["reached"], &revoked["changed"]), (&"no-bus".into(), &true.into()));
 }

@@ -12,8 +12,9 @@ pub enum Danger {
         /// Line, from 1.
         line: usize,
     },
-    /// No account has a user. A reload drops everybody.
-    #[error("no account has a user")]
+    /// No account has a user. A reload with it drops everybody, and a server that starts with it asks nobody
+    /// for a name (measured).
+    #[error("no account has a user, so a server would ask nobody for a name")]
     NoUsers,
     /// A list of users that is empty.
     #[error("the account {0} has an empty list of users")]
@@ -34,6 +35,9 @@ pub enum Danger {
     /// A listener that the mesh does not have, and whose rules nothing checks.
     #[error("`{0}` opens another way in")]
     Listener(String),
+    /// Accounts or users that are kept somewhere else, where nothing checks them.
+    #[error("`{0}` takes accounts from elsewhere")]
+    Elsewhere(String),
     /// Monitoring that others than this machine reach.
     #[error("monitoring is not on loopback")]
     Monitoring,
@@ -50,6 +54,32 @@ pub enum Danger {
     Password(String),
 }
 
+/// Keys that open another port, or another protocol.
+const LISTENERS: [&str; 9] = [
+    "mqtt",
+    "websocket",
+    "leafnodes",
+    "leaf",
+    "gateway",
+    "cluster",
+    "https",
+    "https_port",
+    "profile_port",
+];
+
+/// Keys of servers whose accounts are signed tokens, or are asked for.
+const ELSEWHERE: [&str; 9] = [
+    "operator",
+    "operators",
+    "root",
+    "roots",
+    "resolver",
+    "resolver_preload",
+    "trusted",
+    "trusted_keys",
+    "default_sentinel",
+];
+
 impl Danger {
     /// Looks at a whole file of a mesh's server, as it is written.
     ///
@@ -64,9 +94,14 @@ impl Danger {
     /// ```
     pub fn check(text: &str) -> Result<(), Self> {
         let file = read(text)?;
-        for key in ["mqtt", "websocket", "leafnodes", "leaf", "gateway", "cluster", "https"] {
-            if file.get(key).is_some() || key == "https" && file.get("https_port").is_some() {
+        for key in LISTENERS {
+            if file.get(key).is_some() {
                 return Err(Self::Listener(key.to_owned()));
+            }
+        }
+        for key in ELSEWHERE {
+            if file.get(key).is_some() {
+                return Err(Self::Elsewhere(key.to_owned()));
             }
         }
         if file.get("no_auth_user").is_some() {

@@ -28,7 +28,7 @@ fn a_grant_names_the_field_that_it_follows_from() {
         ("audit.n2", "$JS.ACK.EVENTS.n2_audit.*.*.*.*.*", "modules/audit.toml:4:12: consumes"),
         ("db.n1", "mesh.tools.db.provision_grant", "modules/db.toml:4:12: provides"),
         ("db.n1", "_INBOX.*.*.db.>", "modules/db.toml:4:12: provides"),
-        ("person.ada", "mesh.tools.>", "mesh.toml:4:38: people[0].administrator"),
+        ("person.ada", "mesh.tools.>", "mesh.toml:4:37: people[0].administrator"),
         ("person.bob", "mesh.tools.mail.send", "mesh.toml:5:30: people[1].tools[0]"),
         ("mail.n1", "_INBOX.mail.n1.>", "everybody hears the own inbox"),
         ("host.n2", "mesh.ask.n2.*", "a host asks the controller as its node"),
@@ -36,7 +36,7 @@ fn a_grant_names_the_field_that_it_follows_from() {
         assert_eq!(because(&composed, user, filter), line, "{user} {filter}");
     }
     let line = |user: &str| composed.user(user).unwrap().line().map(ToString::to_string);
-    assert_eq!(line("mail.n2").unwrap(), "mesh.toml:8:72: assignments[0].nodes[1]");
+    assert_eq!(line("mail.n2").unwrap(), "mesh.toml:8:71: assignments[0].nodes[1]");
     assert_eq!(line("builder.n2").unwrap(), "mesh.toml:2:36: nodes[1].name");
     assert_eq!(line("person.bob").unwrap(), "mesh.toml:5:14: people[1].name");
     assert_eq!(line("controller"), None);

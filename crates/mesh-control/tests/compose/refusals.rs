@@ -33,15 +33,19 @@ fn a_bad_manifest_is_refused_by_name_and_field_and_harms_no_other() {
     let composed = compose(MESH, &[mail, Source { text: &text, ..audit }, db]);
     assert_eq!(
         refused(&composed),
-        ["audit: modules/audit.toml:4:13: error: consumes[0]: \"mail.#.x\": `#` at offset 5 is not last"]
+        [
+            "audit: modules/audit.toml:4:13: error: consumes[0]: \"mail.#.x\": `#` at offset 5 is not last"
+        ]
     );
     let others: Vec<&User> = whole.users().iter().filter(|u| u.name() != "audit.n2").collect();
     assert_eq!(composed.users().iter().collect::<Vec<_>>(), others);
     // What refers to it keeps its grant, and is told.
     assert_eq!(
         warnings(&composed),
-        ["modules/mail.toml:5:10: warning: calls[0]: the manifest of audit, whose tool audit.count would be, \
-          is refused (mend that manifest; the call stays granted)"]
+        [
+            "modules/mail.toml:5:10: warning: calls[0]: the manifest of audit, whose tool audit.count would be, \
+          is refused (mend that manifest; the call stays granted)"
+        ]
     );
 }
 
@@ -52,14 +56,16 @@ fn what_is_wrong_between_files_takes_nothing_from_anybody() {
         audit.text.replace("name = 'count'", "name = 'counted'"),
         db.text.replace("name = 'database'", "name = 'data'"),
     );
-    let changed =
-        [mail, Source { text: &audit_text, ..audit }, Source { text: &db_text, ..db }];
+    let changed = [mail, Source { text: &audit_text, ..audit }, Source { text: &db_text, ..db }];
     let composed = compose(MESH, &changed);
     assert_eq!(refused(&composed), [""; 0]);
     assert_eq!(composed.user("mail.n1"), compose(MESH, &manifests()).user("mail.n1"));
     let told = warnings(&composed);
     assert!(told.iter().any(|w| w.contains("calls[0]: no module has the tool audit.count")));
-    assert!(told.iter().any(|w| w.contains("requires[0]: no module provides database")), "{told:?}");
+    assert!(
+        told.iter().any(|w| w.contains("requires[0]: no module provides database")),
+        "{told:?}"
+    );
     assert!(composed.warnings().iter().all(|w| w.severity == Severity::Warning));
 }
 
@@ -81,7 +87,8 @@ fn an_assignment_without_a_manifest_and_a_manifest_without_one_are_refused() {
 #[test]
 fn of_two_manifests_of_one_name_the_one_that_the_mesh_file_names_counts() {
     let [mail, audit, db] = manifests();
-    let other = Source { file: "old/mail.toml", text: "name = 'mail'\nversion = '0'\nemits = ['all']" };
+    let other =
+        Source { file: "old/mail.toml", text: "name = 'mail'\nversion = '0'\nemits = ['all']" };
     let composed = compose(MESH, &[other, mail, audit, db]);
     assert_eq!(
         refused(&composed),
@@ -145,7 +152,7 @@ fn a_node_that_is_not_listed_is_the_mesh_files_mistake() {
     let problems = Composition::of(mesh, &manifests(), &More::default()).unwrap_err();
     let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
-    assert!(shown[0].starts_with("mesh.toml:8:72: error: assignments[0].nodes[1]"), "{shown:?}");
+    assert!(shown[0].starts_with("mesh.toml:8:71: error: assignments[0].nodes[1]"), "{shown:?}");
 }
 
 proptest! {
@@ -158,7 +165,7 @@ proptest! {
         wrong in prop::sample::select(&["version = 1", "emits = ['a', 'A']", "= x", "calls = ['x']", ""][..]),
     ) {
         let mut manifests: Vec<_> = written.manifests.iter()
-            .map(|m| (m.value.file().to_owned(), m.text.clone()))
+            .map(|m| (format!("files/modules/{}", m.value.file()), m.text.clone()))
             .collect();
         let sources = |manifests: &[(String, String)]| -> Composition {
             let manifests: Vec<_> =

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{EventPattern, PatternError, SchemaError, ToolRef, ToolRefError};
-use crate::name::{EventName, ModuleName, NameError, NodeName, ProvisionName};
+use crate::name::{EventName, ModuleName, NameError, NodeName, ProvisionName, SeatName};
 
 /// What is wrong in a manifest or a mesh file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -205,7 +205,7 @@ pub enum ProblemKind {
         near: Option<ToolRef>,
     },
     /// A call or a grant of a tool whose module is refused: whether it has the tool is not known.
-    #[error("the manifest of {}, whose tool {} would be, is refused", .0.module, .0.tool)]
+    #[error("the manifest of {}, whose tool {} would be, is refused", .0.module, .0)]
     RefusedModule(ToolRef),
     /// A tool that is called, of a module that runs nowhere.
     #[error("nobody serves {0}: its module is assigned to no node")]
@@ -236,6 +236,16 @@ pub enum ProblemKind {
         provision: ProvisionName,
         /// The modules, with commas between them.
         modules: String,
+    },
+    /// A seat that somebody has already: of another module, or of the same on another node.
+    #[error("the seat {seat} is {by}'s already, by {earlier}")]
+    SeatTaken {
+        /// The seat.
+        seat: SeatName,
+        /// Who has it: `nats on n1`.
+        by: String,
+        /// Where that is said: `file:line:column`.
+        earlier: String,
     },
 }
 

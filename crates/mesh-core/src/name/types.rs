@@ -162,6 +162,12 @@ name_type!(
 );
 
 name_type!(
+    /// A part of a mesh's foundation that exactly one module on one node has, named after what it does and not
+    /// after the product: `mesh-broker`. The grammar of a node, nothing reserved.
+    SeatName, "seat name", grammar::label
+);
+
+name_type!(
     /// A tool of a module: `[A-Za-z0-9][A-Za-z0-9_-]{0,62}`, one subject token.
     ToolName, "tool name", |text| {
         grammar::word(text)?;
@@ -241,6 +247,14 @@ impl TokenId {
         let most = 63 - 33;
         let node = &node.as_str()[..node.as_str().len().min(most)];
         Self(Arc::from(format!("{node}-{random:032x}")))
+    }
+}
+
+impl SeatName {
+    /// Whoever has it is the bus of the mesh: `mesh-broker`.
+    #[must_use]
+    pub fn broker() -> Self {
+        Self(Arc::from("mesh-broker"))
     }
 }
 

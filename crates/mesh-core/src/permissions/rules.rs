@@ -147,10 +147,12 @@ impl Rules {
     ///
     /// Where a rule with a group holds for the filter, groups are only those that such rules name, whatever
     /// rules without one allow. To a rule's last `*` a subscription's `>` is a token like any other, so `a.*`
-    /// lets one subscribe to `a.>`. Both as on a nats-server, measured on 2.15.1.
+    /// lets one subscribe to `a.>`. Nobody listens in the group `_sys_`. All as on a nats-server, measured on
+    /// 2.15.1.
     #[must_use]
     pub fn permits_filter(&self, filter: &Filter, group: Option<&QueueGroup>) -> bool {
-        self.admits(filter, group) && !self.denies_filter(filter)
+        let servers = group.is_some_and(|group| group.as_str() == SERVERS_GROUP);
+        !servers && self.admits(filter, group) && !self.denies_filter(filter)
     }
 
     /// Whether all of a filter is denied, so that it may not be subscribed to whatever is allowed.
@@ -179,6 +181,9 @@ impl Rules {
         self.deny.iter().any(|denied| denied.matches(subject))
     }
 }
+
+/// The group that a nats-server keeps to itself: nobody listens in it.
+const SERVERS_GROUP: &str = "_sys_";
 
 fn holds_for(rule: &Filter, subscription: &Filter) -> bool {
     let mut theirs = subscription.tokens();

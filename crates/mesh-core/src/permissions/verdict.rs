@@ -48,7 +48,7 @@ impl Permissions {
     pub fn on_publish(&self, subject: &Subject, reply: Option<&Subject>) -> Verdict {
         if self.publish.hides(subject) {
             Verdict::Denied
-        } else if !self.publish.allows(subject) {
+        } else if !self.publish.allows(subject) || Inbox::is_between_clusters(subject) {
             Verdict::NotAllowed
         } else if reply.is_some_and(Inbox::is_brokers) {
             Verdict::BrokersReply

@@ -185,10 +185,12 @@ fn stream(name: StreamName) -> StreamSpec {
         deduplication_window: DEDUPLICATION_WINDOW,
     };
     match name {
-        // A subject's share is bounded, so one enrolment token or one node can't fill the queue.
+        // A subject's share is bounded, in messages and in bytes, so one enrolment token or one node can't
+        // fill the queue: at most half of it.
         StreamName::Control => StreamSpec {
             retention: Retention::WorkQueue,
-            max_messages_per_subject: Some(10_000),
+            max_messages_per_subject: Some(250),
+            max_message_bytes: Some(128 * 1024),
             ..spec
         },
         StreamName::Nodes => StreamSpec {

@@ -4,7 +4,7 @@ use crate::subject::{Filter, Subject};
 /// In which of a nats-server's accounts somebody is (protocol §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(clippy::exhaustive_enums, reason = "a split mesh has two, any other has one")]
-pub enum Side {
+pub enum Account {
     /// BUS: the streams and the controller's user beside them.
     Bus,
     /// EDGE: everybody else.

@@ -34,14 +34,15 @@ pub(super) async fn assert(
 ) -> Result<Vec<Drift>, TransportError> {
     let queues = wanted::queues(topology)?;
     let mut drift = Vec::new();
-    for exchange in wanted::exchanges(topology) {
+    for exchange in topology.amqp_exchanges() {
         if missing == Missing::Left && !has_exchange(session, OPERATION, exchange, due()).await? {
             continue;
         }
         drift.extend(assert_exchange(session, exchange).await?);
     }
     for queue in &queues {
-        if missing == Missing::Left && look(session, OPERATION, &queue.name, due()).await?.is_none() {
+        if missing == Missing::Left && look(session, OPERATION, &queue.name, due()).await?.is_none()
+        {
             continue;
         }
         for found in assert_queue(session, queue).await? {

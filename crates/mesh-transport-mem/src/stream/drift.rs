@@ -36,10 +36,14 @@ pub(crate) fn check(topology: &Topology, existing: &[Arc<Stream>]) -> Result<(),
         }
         let nested = filters.iter().enumerate().any(|(index, filter)| {
             let others = filters.iter().enumerate();
-            others.filter(|(other, _)| *other != index).any(|(_, other)| other.overlaps(filter))
+            others.filter(|(other, _)| *other != index).any(|(_, other)| other.contains(filter))
         });
         if filters.is_empty() || nested {
-            return refused(ErrorKind::Invalid, reference, "its filters are none, or overlap");
+            return refused(
+                ErrorKind::Invalid,
+                reference,
+                "its filters are none, or one is inside another",
+            );
         }
     }
     for stream in topology.streams() {

@@ -1,4 +1,4 @@
-//! What a principal may do, in the regular expressions of RabbitMQ (protocol §7).
+//! What a principal may do, in the regular expressions of RabbitMQ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,8 @@ use mesh_core::permissions::{Permissions, Rule, Rules};
 use mesh_core::subject::Filter;
 use mesh_core::topology::{AmqpExchange, AmqpQueue, ConsumerRef, Inbox, StreamName};
 
-use super::Account;
+#[cfg(test)]
+mod tests;
 
 /// Whether an account may declare the queues that it reads alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,89 @@ pub enum Declares {
     Nothing,
     /// Queues for its live subscriptions and its answers, under its own name, and for what it serves.
     Own,
+}
+
+/// What an account may do in one virtual host: regular expressions, of which an empty one fits nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rights {
+    /// Which queues and exchanges it may declare and delete.
+    pub configure: String,
+    /// Which exchanges it may publish to.
+    pub write: String,
+    /// Which queues it may read.
+    pub read: String,
+    /// Which keys it may use, for every topic exchange: without a row for one, all are allowed.
+    pub topics: Vec<TopicRights>,
+}
+
+/// Which routing keys an account may use on one topic exchange.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a row of the broker's table")]
+pub struct TopicRights {
+    /// The exchange's name.
+    pub exchange: &'static str,
+    /// Which it may publish with.
+    pub write: String,
+    /// Which it may bind a queue with.
+    pub read: String,
+}
+
+impl Rights {
+    /// These expressions, and no row for a topic exchange.
+    #[must_use]
+    pub fn new(
+        configure: impl Into<String>,
+        write: impl Into<String>,
+        read: impl Into<String>,
+    ) -> Self {
+        let (configure, write, read) = (configure.into(), write.into(), read.into());
+        Self { configure, write, read, topics: Vec::new() }
+    }
+
+    /// Everything: the controller's, who declares what others read.
+    #[must_use]
+    pub fn everything() -> Self {
+        let all = || ".*".to_owned();
+        let topic = |exchange: AmqpExchange| TopicRights {
+            exchange: exchange.as_str(),
+            write: all(),
+            read: all(),
+        };
+        let topics = AmqpExchange::NAMED.map(topic).into();
+        Self { configure: all(), write: all(), read: all(), topics }
+    }
+
+    /// What `permissions` allow `principal`, whose user is called `user`.
+    #[must_use]
+    pub fn of(
+        user: &str,
+        principal: &Principal,
+        permissions: &Permissions,
+        declares: Declares,
+    ) -> Self {
+        let mut grants = Grants::new(user, declares);
+        for filter in allowed(&permissions.publish) {
+            // Its own echoes have no place on AMQP.
+            if !Inbox::of(principal).filter().contains(filter) {
+                grants.publish(filter);
+            }
+        }
+        for filter in permissions.publish.denied() {
+            if let Place::Exchange(exchange, key) = Place::of(filter) {
+                grants.keys(exchange).not_written.add(expression(&key));
+            }
+        }
+        for rule in permissions.subscribe.allowed() {
+            grants.subscribe(rule);
+        }
+        for filter in permissions.subscribe.denied() {
+            if let Place::Exchange(exchange, key) = Place::of(filter) {
+                grants.keys(exchange).not_read.add(expression(&key));
+            }
+        }
+        grants.rights()
+    }
 }
 
 /// What of a filter travels where: the exchange, and the filter of its keys.
@@ -93,39 +177,6 @@ struct Keys {
     not_read: Any,
 }
 
-impl Account {
-    /// The same with what `permissions` allow `principal`, whose user it need not be called after.
-    #[must_use]
-    pub fn permitted(
-        self,
-        principal: &Principal,
-        permissions: &Permissions,
-        declares: Declares,
-    ) -> Self {
-        let mut grants = Grants::new(self.name(), declares);
-        for filter in allowed(&permissions.publish) {
-            // Its own echoes have no place on AMQP.
-            if !Inbox::of(principal).filter().contains(filter) {
-                grants.publish(filter);
-            }
-        }
-        for filter in permissions.publish.denied() {
-            if let Place::Exchange(exchange, key) = Place::of(filter) {
-                grants.keys(exchange).not_written.add(expression(&key));
-            }
-        }
-        for rule in permissions.subscribe.allowed() {
-            grants.subscribe(rule);
-        }
-        for filter in permissions.subscribe.denied() {
-            if let Place::Exchange(exchange, key) = Place::of(filter) {
-                grants.keys(exchange).not_read.add(expression(&key));
-            }
-        }
-        grants.give(self)
-    }
-}
-
 struct Grants {
     user: String,
     declares: Declares,
@@ -163,7 +214,8 @@ impl Grants {
             Place::Answers => {
                 self.write.add(escaped(AmqpExchange::Rpc.as_str()));
                 let answers = match self.declares {
-                    Declares::Nothing => r"reply\.[^.]+\.[^.]+",
+                    // Of whom the user's name has two words.
+                    Declares::Nothing => r"reply\.[a-z0-9-]+\.[a-z0-9-]+",
                     Declares::Own => r"reply\..+",
                 };
                 self.keys(AmqpExchange::Rpc).write.add(answers);
@@ -222,15 +274,15 @@ impl Grants {
         }
     }
 
-    fn give(self, account: Account) -> Account {
+    fn rights(self) -> Rights {
         let none = Any::default();
         let [configure, write, read] =
             [&self.configure, &self.write, &self.read].map(|any| any.whole(&none));
-        let account = account.rights(configure, write, read);
-        self.topics.into_iter().fold(account, |account, (exchange, keys)| {
+        let topics = self.topics.into_iter().map(|(exchange, keys)| {
             let Keys { write, read, not_written, not_read } = keys;
-            account.topic(exchange, write.whole(&not_written), read.whole(&not_read))
-        })
+            TopicRights { exchange, write: write.whole(&not_written), read: read.whole(&not_read) }
+        });
+        Rights { configure, write, read, topics: topics.collect() }
     }
 }
 
@@ -241,8 +293,9 @@ fn allowed(rules: &Rules) -> impl Iterator<Item = &Filter> {
 /// What matches the keys of a filter, and the bindings that lie within it.
 fn expression(filter: &str) -> String {
     let token = |token: &str| match token {
-        "*" => r"[^.#]+".to_owned(),
-        ">" => ".+".to_owned(),
+        // What can be no part of a subject is none of a key.
+        "*" => r"[^.#\x00-\x20\x7f]+".to_owned(),
+        ">" => r"[^\x00-\x20\x7f]+".to_owned(),
         name => escaped(name),
     };
     filter.split('.').map(token).collect::<Vec<_>>().join(r"\.")
@@ -257,90 +310,4 @@ fn escaped(text: &str) -> String {
         escaped.push(char);
     }
     escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-    use crate::fixtures::{filter, module_name, node, tool_name};
-    use mesh_core::permissions::{ModuleGrants, PersonGrants};
-
-    fn rows(account: &Account, section: &str) -> Vec<Value> {
-        let rows = account.rows("mesh").into_iter();
-        rows.filter(|(of, _)| *of == section).map(|(_, row)| row).collect()
-    }
-
-    fn topic(account: &Account, exchange: &str) -> (String, String) {
-        let rows = rows(account, "topic_permissions");
-        let row = rows.iter().find(|row| row["exchange"] == exchange).unwrap();
-        let text = |side: &str| row[side].as_str().unwrap().to_owned();
-        (text("write"), text("read"))
-    }
-
-    #[test]
-    fn a_modules_account_is_that_of_the_bus_that_is_left() {
-        let (n1, m2) = (node("n1"), module_name("m2"));
-        let grants = ModuleGrants {
-            emits: vec![mesh_core::name::EventName::new("happened").unwrap()],
-            consumes: true,
-            calls: vec![(module_name("m1"), tool_name("echo"))],
-            tools: vec![tool_name("boom")],
-            provides: false,
-        };
-        let permissions = Permissions::of_module(&n1, &m2, &grants).unwrap();
-        let principal = Principal::Module { node: n1, module: m2 };
-        let account = Account::new("n1.m2", "p");
-        let account = account.permitted(&principal, &permissions, Declares::Nothing);
-        let rights = &rows(&account, "permissions")[0];
-        assert_eq!(rights["configure"], "");
-        assert_eq!(rights["write"], r"^(?:mesh\.events|mesh\.rpc)\z");
-        let read = r"^(?:n1\.m2\.events|reply\.n1\.m2|serve\.m2\.boom)\z";
-        assert_eq!(rights["read"].as_str().unwrap().replace(r"n1\.m2\.replay|", ""), read);
-        let none = String::new;
-        assert_eq!(topic(&account, "mesh.events"), (r"^(?:m2\.happened)\z".to_owned(), none()));
-        let calls = r"^(?:reply\.[^.]+\.[^.]+|serve\.m1\.echo)\z".to_owned();
-        assert_eq!(topic(&account, "mesh.rpc"), (calls, none()));
-        assert_eq!(topic(&account, "mesh.live"), (none(), none()), "no row would allow all");
-    }
-
-    #[test]
-    fn gateways_that_share_a_mailbox_read_the_queue_of_their_group_alone() {
-        use mesh_core::mx::MailboxKind;
-        use mesh_core::port::QueueGroup;
-
-        let name = mesh_core::name::InstanceName::new("g1").unwrap();
-        let realm = mesh_core::name::RealmName::new("acme.com").unwrap();
-        let group = QueueGroup::new("mx-edge").unwrap();
-        let kinds = [MailboxKind::default()];
-        let permissions = Permissions::of_shared_gateway(&name, &realm, &kinds, &[], &group);
-        let principal = Principal::Gateway { name };
-        let account = Account::new("gateway.g1", "p");
-        let account = account.permitted(&principal, &permissions, Declares::Nothing);
-        let rights = &rows(&account, "permissions")[0];
-        assert_eq!((&rights["configure"], &rights["write"]), (&"".into(), &"".into()));
-        let read = rights["read"].as_str().unwrap();
-        assert!(read.contains(r"live\.\@mx\-edge\.mx\/in\/1\/acme\.com\/00"), "{read}");
-        assert!(!read.contains(r"live\.gateway"), "{read}");
-    }
-
-    #[test]
-    fn what_is_denied_is_taken_from_what_is_allowed() {
-        let name = mesh_core::name::PersonName::new("ann").unwrap();
-        let permissions = Permissions::of_person(&name, &PersonGrants::Administrator).unwrap();
-        let principal = Principal::Person { name };
-        let account = Account::new("person.ann", "p");
-        let account = account.permitted(&principal, &permissions, Declares::Nothing);
-        let (write, _) = topic(&account, "mesh.rpc");
-        assert!(write.starts_with("^(?!(?:") && write.contains(r"provision\_grant"), "{write}");
-        assert!(write.ends_with(r"\z)(?:serve\..+)\z"), "{write}");
-    }
-
-    #[test]
-    fn a_token_of_a_filter_is_no_more_than_a_token() {
-        assert_eq!(expression("a.*.b"), r"a\.[^.#]+\.b");
-        assert_eq!(expression("a.>"), r"a\..+");
-        assert!(matches!(Place::of(&filter("mesh.events.dead")), Place::Exchange(..)));
-    }
 }
