@@ -54,9 +54,7 @@ impl Presence {
     pub(super) fn strangers(&self, topology: &Topology) -> Vec<Held> {
         let named: BTreeSet<Held> = named(topology).collect();
         // Who has a seat of the mesh is kept beside its streams, and asked for by no file.
-        let is_seat = |held: &&Held| {
-            matches!(held, Held::Other(name) if SeatAddress::of_stream(name).is_some())
-        };
+        let is_seat = |held: &&Held| matches!(held, Held::Other(name) if SeatAddress::of_stream(name).is_some());
         self.held.difference(&named).filter(|held| !is_seat(held)).cloned().collect()
     }
 
