@@ -160,18 +160,20 @@ impl Reader<'_> {
     /// What is left of a text in quotes.
     fn quoted(&mut self, quote: char) -> Result<String, Danger> {
         let mut text = String::new();
-        while let Some(letter) = self.next() {
-            match letter {
-                _ if letter == quote => return Ok(text),
-                // Between single quotes nothing is escaped.
-                '\\' if quote == '"' => match self.next() {
-                    Some('t') => text.push('\t'),
-                    Some('n') => text.push('\n'),
-                    Some('r') => text.push('\r'),
-                    Some(same @ ('"' | '\\')) => text.push(same),
-                    _ => return Err(self.unread("an escape that is none")),
-                },
-                _ => text.push(letter),
+        // Between single quotes nothing is escaped.
+        let ends = |c: char| c == quote || c == '\\' && quote == '"';
+        while let Some(end) = self.rest.find(ends) {
+            text.push_str(&self.rest[..end]);
+            self.rest = &self.rest[end..];
+            if self.next() == Some(quote) {
+                return Ok(text);
+            }
+            match self.next() {
+                Some('t') => text.push('\t'),
+                Some('n') => text.push('\n'),
+                Some('r') => text.push('\r'),
+                Some(same @ ('"' | '\\')) => text.push(same),
+                _ => return Err(self.unread("an escape that is none")),
             }
         }
         Err(self.unread("a text without its end"))
