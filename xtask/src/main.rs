@@ -19,6 +19,11 @@ const VERBS: &[(&str, &str, Task)] = &[
         test::run,
     ),
     ("examples", "run each example and compare what it prints", test::examples::run),
+    (
+        "oldest",
+        "try what rests on the server's own doing on the oldest nats-server that serves a mesh",
+        test::oldest::run,
+    ),
     ("fmt", "check the formatting (cargo fmt --all mends it)", checks::cargo::fmt),
     ("clippy", "lint every target, warnings denied", checks::cargo::clippy),
     ("docs", "build the documentation, warnings denied", checks::cargo::docs),

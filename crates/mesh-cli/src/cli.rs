@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::shell::{EXIT_CODES, Output};
-use crate::{check, completions, demo, explain, federation, man};
+use crate::{bus, check, completions, demo, explain, federation, man, perm};
+#[cfg(unix)]
+use crate::{credential, operator};
 
 /// Checks a service mesh's files, raises it, and explains what travels on it.
 #[derive(Debug, Parser)]
@@ -18,12 +20,18 @@ pub(crate) struct Cli {
 /// Each has a file or a folder, with its arguments and what it does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Bus(bus::Bus),
     Check(check::Check),
     Demo(demo::command::Demo),
     Uri(explain::uri::Uri),
     Envelope(explain::envelope::Envelope),
     Topic(explain::topic::Topic),
     Federation(federation::Federation),
+    #[cfg(unix)]
+    Operator(operator::Operator),
+    #[cfg(unix)]
+    Credential(credential::Credential),
+    Perm(perm::Perm),
     Completions(completions::Completions),
     Man(man::Man),
 }

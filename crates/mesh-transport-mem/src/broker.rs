@@ -15,11 +15,12 @@ use rand::{Rng as _, SeedableRng as _};
 use tokio::runtime::{self, Handle};
 
 use crate::access::Access;
-use crate::link::{Link, LinkId};
+use crate::link::{Link, LinkId, Who};
 use crate::live::{
     Asked, Full, Hub, Left, Listener, Offered, deliver_now, deliver_to_group, offer,
 };
 use crate::pending::Pending;
+use crate::space::Space;
 use crate::statistics::Statistics;
 use crate::status::Over;
 use crate::stream::{Append, Effects, Seat, SeatId, Stream};
@@ -49,6 +50,13 @@ pub(crate) struct Settings {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) epoch: Option<Timestamp>,
     pub(crate) seed: Option<u64>,
+}
+
+/// Who sends a message, if anybody in particular, and from where.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sender<'a> {
+    pub(crate) who: Option<&'a Arc<Principal>>,
+    pub(crate) space: Space,
 }
 
 /// What became of a publish.
@@ -82,9 +90,9 @@ impl Broker {
         })
     }
 
-    pub(crate) fn connect(self: &Arc<Self>, principal: Principal, access: Access) -> Arc<Link> {
+    pub(crate) fn connect(self: &Arc<Self>, who: Who, access: Access) -> Arc<Link> {
         let id = LinkId(self.next_id());
-        let link = Arc::new(Link::new(id, principal, access, Arc::clone(self)));
+        let link = Arc::new(Link::new(id, who, access, Arc::clone(self)));
         self.links.lock().insert(id, Arc::downgrade(&link));
         link
     }
@@ -93,38 +101,35 @@ impl Broker {
         self.links.lock().remove(&id);
     }
 
-    fn links_of(&self, principal: &Principal) -> Vec<Arc<Link>> {
+    /// Its connections, of those that `which` says.
+    fn links(&self, which: impl Fn(&Link) -> bool) -> Vec<Arc<Link>> {
         let links: Vec<_> = self.links.lock().values().cloned().collect();
-        links
-            .iter()
-            .filter_map(Weak::upgrade)
-            .filter(|link| *link.principal == *principal)
-            .collect()
+        links.iter().filter_map(Weak::upgrade).filter(|link| which(link)).collect()
     }
 
-    /// Drops that principal's connections; the answer is how many.
-    pub(crate) fn sever(&self, principal: &Principal) -> usize {
-        let open = |link: &Arc<Link>| link.status.over().is_none();
-        let links: Vec<_> = self.links_of(principal).into_iter().filter(open).collect();
+    /// Drops these connections; the answer is how many.
+    pub(crate) fn sever(&self, which: impl Fn(&Link) -> bool) -> usize {
+        let links = self.links(|link| link.status.over().is_none() && which(link));
         for link in &links {
             link.end(Over::Severed);
         }
         links.len()
     }
 
-    /// Replaces that principal's permissions on the connections it has; the answer is how many.
-    pub(crate) fn set_permissions(
-        &self,
-        principal: &Principal,
-        permissions: &Permissions,
-    ) -> usize {
-        let links = self.links_of(principal);
-        for link in &links {
-            link.access.replace(permissions.clone());
-            link.apply_access();
+    /// Replaces the permissions of those connections for which there are some; the answer is how many.
+    /// As on a server that reloads, nobody owes an answer any more.
+    pub(crate) fn set_permissions(&self, of: impl Fn(&Link) -> Option<Permissions>) -> usize {
+        let mut count = 0;
+        for link in self.links(|_| true) {
+            link.access.forget_replies();
+            if let Some(permissions) = of(&link) {
+                link.access.replace(permissions);
+                link.apply_access();
+                count += 1;
+            }
         }
         self.hub.outdate();
-        links.len()
+        count
     }
 
     pub(crate) fn next_id(&self) -> u64 {
@@ -160,14 +165,15 @@ impl Broker {
     /// a real server, and who listens hears it.
     pub(crate) fn publish(
         &self,
-        from: Option<&Arc<Principal>>,
+        from: Sender<'_>,
         message: Message,
     ) -> Result<Published, TransportError> {
         let subject = message.subject();
-        let route = self.hub.route(subject);
-        let answered = is_inbox(subject) && self.pending.answer(subject, Ok(message.clone()));
+        let route = self.hub.route(from.space, subject);
+        let answered =
+            is_inbox(subject) && self.pending.answer(from.space, subject, Ok(message.clone()));
         let Some(stream) = &route.stream else {
-            let published = self.reach(offer(&route, message, from), from);
+            let published = self.reach(offer(&route, message, from.who), from);
             return Ok(Published { received: answered || published.received, ..published });
         };
         let kept = match self.keep(stream, &message, Append::plain()) {
@@ -180,16 +186,16 @@ impl Broker {
             Ok(appended) => Some(appended),
         };
         let reply = message.reply().cloned();
-        let published = self.reach(offer(&route, message, from), from);
+        let published = self.reach(offer(&route, message, from.who), from);
         if let Some((reply, appended)) = reply.zip(kept) {
-            self.confirm(&reply, &appended);
+            self.confirm(from.space.answered(), &reply, &appended);
         }
         Ok(Published { received: true, ..published })
     }
 
     /// Who has a message that was offered. A group whose members all left meanwhile is looked for
     /// anew: others may have come.
-    pub(crate) fn reach(&self, offered: Offered, from: Option<&Arc<Principal>>) -> Published {
+    pub(crate) fn reach(&self, offered: Offered, from: Sender<'_>) -> Published {
         let Offered { mut taken, full, left } = offered;
         for left in left {
             taken |= self.to_group(left, from);
@@ -198,10 +204,10 @@ impl Broker {
     }
 
     /// Gives a message to one member of a group; the answer is whether there is any.
-    fn to_group(&self, mut left: Left, from: Option<&Arc<Principal>>) -> bool {
+    fn to_group(&self, mut left: Left, from: Sender<'_>) -> bool {
         loop {
-            let route = self.hub.route(left.message.subject());
-            match deliver_to_group(&route, left, from) {
+            let route = self.hub.route(from.space, left.message.subject());
+            match deliver_to_group(&route, left, from.who) {
                 None => return false,
                 Some(Ok(())) => return true,
                 Some(Err(back)) => left = back,
@@ -209,15 +215,16 @@ impl Broker {
         }
     }
 
-    /// The server confirms what a stream keeps to any reply address, whoever may publish there.
-    fn confirm(&self, reply: &Subject, appended: &Appended) {
+    /// The server confirms what a stream keeps to any reply address, whoever may publish there: one in the
+    /// account of who published, from which it does not pass on into the other.
+    fn confirm(&self, space: Space, reply: &Subject, appended: &Appended) {
         let stream = appended.stream;
         let sequence = appended.sequence.unwrap_or_default();
         let body = format!(r#"{{"stream":"{stream}","seq":{sequence}}}"#);
         let confirmation = Message::new(reply.clone(), body);
-        let route = self.hub.route(reply);
+        let route = self.hub.route(space, reply);
         if is_inbox(reply) {
-            self.pending.answer(reply, Ok(confirmation.clone()));
+            self.pending.answer(space, reply, Ok(confirmation.clone()));
         }
         if let Some(stream) = &route.stream
             && let Err(error) = self.keep(stream, &confirmation, Append::plain())
@@ -252,10 +259,11 @@ impl Broker {
                 .about(message.subject());
             let reply = message.reply().cloned();
             let group = listener.group.clone();
-            let taken =
-                group.is_some_and(|group| self.to_group(Left { group, message }, caller.as_ref()));
+            // Who calls is in the account of who serves.
+            let from = Sender { who: caller.as_ref(), space: Space::of(listener.account) };
+            let taken = group.is_some_and(|group| self.to_group(Left { group, message }, from));
             if let (false, Some(reply)) = (taken, reply) {
-                self.pending.answer(&reply, Err(nobody));
+                self.pending.answer(Space::Whole, &reply, Err(nobody));
             }
         }
         count

@@ -5,6 +5,7 @@ use mesh_core::topology::StreamName;
 
 use crate::broker::Broker;
 use crate::live::deliver_now;
+use crate::space::Space;
 use crate::stream::{Append, Burial};
 
 impl Broker {
@@ -51,7 +52,8 @@ impl Broker {
             kept = self.keep(&stream, &message, append);
         }
         if !kept?.duplicate {
-            let route = self.hub.route(message.subject());
+            // The controller, which does that on a real mesh, is beside the streams.
+            let route = self.hub.route(Space::Bus, message.subject());
             deliver_now(&route, &message, None);
         }
         Ok(())

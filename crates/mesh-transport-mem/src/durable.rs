@@ -6,10 +6,12 @@ use mesh_core::port::{
     Capabilities, Capability, Clock, Connection, ErrorKind, Limits, Operation, TransportError,
 };
 use mesh_core::time::Timestamp;
+use mesh_core::topology::Account;
 use tokio::runtime::Handle;
 
-use crate::access::Access;
+use crate::access::{Access, Remedy};
 use crate::broker::{Broker, Settings};
+use crate::link::Who;
 use crate::port::Port;
 use crate::statistics::Statistics;
 
@@ -52,26 +54,58 @@ impl InMemoryDurableBroker {
         principal: Principal,
         permissions: Permissions,
     ) -> Result<Connection, TransportError> {
+        self.admit(Who::anywhere(principal), permissions, None)
+    }
+
+    /// The same in one of the accounts of a split mesh (protocol §4): what it publishes, and what is
+    /// published, passes into the other account as a server's exports and imports let it, and no
+    /// further. The streams are in BUS.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_in(
+        &self,
+        account: Account,
+        principal: Principal,
+        permissions: Permissions,
+    ) -> Result<Connection, TransportError> {
+        self.admit(Who { account, ..Who::anywhere(principal) }, permissions, None)
+    }
+
+    pub(crate) fn admit(
+        &self,
+        who: Who,
+        permissions: Permissions,
+        remedy: Option<Remedy>,
+    ) -> Result<Connection, TransportError> {
         let runtime = Handle::try_current().map_err(|error| {
             TransportError::new(ErrorKind::Broker, Operation::Connect)
                 .detail("not in a tokio runtime")
                 .caused_by(error)
         })?;
         self.0.timer.wait_on(&runtime, &Arc::downgrade(&self.0));
-        let link = self.0.connect(principal, Access::of(permissions));
+        let access = Access::of(permissions, Arc::clone(&self.0.clock), remedy);
+        let link = self.0.connect(who, access);
         Ok(Port::connection(link))
+    }
+
+    pub(crate) fn broker(&self) -> &Broker {
+        &self.0
     }
 
     /// Replaces the permissions of `principal` on the connections it has, at once: what it listens
     /// to and may no longer hear ends with `Denied`. The answer is how many connections that were.
+    ///
+    /// Where answers go by `responses`, nobody owes one any more: a server does that by a reload, and
+    /// every reload of a server forgets what everybody was asked (protocol §4).
     pub fn set_permissions(&self, principal: &Principal, permissions: &Permissions) -> usize {
-        self.0.set_permissions(principal, permissions)
+        self.0.set_permissions(|link| (*link.principal == *principal).then(|| permissions.clone()))
     }
 
     /// Drops the connections of `principal`, as a server does whose user was removed; the answer is
     /// how many. Their subscriptions end with `Disconnected`, and what they held is given back.
     pub fn sever(&self, principal: &Principal) -> usize {
-        self.0.sever(principal)
+        self.0.sever(|link| *link.principal == *principal)
     }
 
     /// What dead letters' ids begin with (protocol §2).

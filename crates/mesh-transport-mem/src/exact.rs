@@ -5,6 +5,7 @@ use mesh_core::port::{Capabilities, Capability, Clock, Connection, Limits};
 
 use crate::access::Access;
 use crate::broker::{Broker, Settings};
+use crate::link::Who;
 use crate::port::Port;
 use crate::statistics::Statistics;
 
@@ -31,7 +32,7 @@ impl InMemoryExactBroker {
     /// A connection of `principal`, which may do anything.
     #[must_use]
     pub fn connect(&self, principal: Principal) -> Connection {
-        Port::connection(self.0.connect(principal, Access::everything()))
+        Port::connection(self.0.connect(Who::anywhere(principal), Access::everything()))
     }
 
     /// What it holds now.

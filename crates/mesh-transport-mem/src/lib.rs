@@ -12,10 +12,13 @@ mod live;
 mod mesh;
 mod pending;
 mod port;
+mod replies;
+mod space;
 mod statistics;
 mod status;
 mod stream;
 mod timer;
+mod users;
 
 #[cfg(test)]
 mod tests;
@@ -26,3 +29,4 @@ pub use filter::InMemoryFilterBroker;
 pub use listen::{Listening, NameTaken, connect};
 pub use mesh::InMemoryMesh;
 pub use statistics::Statistics;
+pub use users::User;

@@ -3,12 +3,13 @@ use std::sync::Arc;
 
 use mesh_core::identity::Principal;
 use mesh_core::port::{Operation, TransportError};
-use mesh_core::topology::Inbox;
+use mesh_core::topology::{Account, Inbox};
 use parking_lot::Mutex;
 
 use crate::access::Access;
-use crate::broker::Broker;
+use crate::broker::{Broker, Sender};
 use crate::live::{End, EntryId, Held, Listener};
+use crate::space::Space;
 use crate::status::{Over, Status};
 use crate::stream::{Seat, SeatId, Stream};
 
@@ -17,12 +18,39 @@ use crate::stream::{Seat, SeatId, Stream};
 pub(crate) struct Link {
     pub(crate) id: LinkId,
     pub(crate) principal: Arc<Principal>,
+    pub(crate) account: Account,
+    /// How it was let in, where that was as one of a mesh's users.
+    pub(crate) login: Option<Login>,
     pub(crate) inbox: Inbox,
     pub(crate) access: Arc<Access>,
     pub(crate) status: Status,
     pub(crate) broker: Arc<Broker>,
     /// Nothing once the connection is over: what comes too late finds no place.
     attached: Mutex<Option<Attached>>,
+}
+
+/// Who a connection is.
+#[derive(Debug)]
+pub(crate) struct Who {
+    pub(crate) principal: Principal,
+    pub(crate) account: Account,
+    pub(crate) login: Option<Login>,
+}
+
+/// As which of a mesh's users a connection was let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Login {
+    /// As that of this name.
+    Named(Arc<str>),
+    /// As whatever users its principal has.
+    Principal,
+}
+
+impl Who {
+    /// Somebody where nothing is kept apart.
+    pub(crate) fn anywhere(principal: Principal) -> Self {
+        Self { principal, account: Account::Whole, login: None }
+    }
 }
 
 /// Names one connection of a broker.
@@ -36,14 +64,12 @@ struct Attached {
 }
 
 impl Link {
-    pub(crate) fn new(
-        id: LinkId,
-        principal: Principal,
-        access: Access,
-        broker: Arc<Broker>,
-    ) -> Self {
+    pub(crate) fn new(id: LinkId, who: Who, access: Access, broker: Arc<Broker>) -> Self {
+        let Who { principal, account, login } = who;
         Self {
             id,
+            account,
+            login,
             inbox: Inbox::of(&principal),
             principal: Arc::new(principal),
             access: Arc::new(access),
@@ -51,6 +77,11 @@ impl Link {
             broker,
             attached: Mutex::new(Some(Attached::default())),
         }
+    }
+
+    /// This connection as who sends something.
+    pub(crate) fn sender(&self) -> Sender<'_> {
+        Sender { who: Some(&self.principal), space: Space::of(self.account) }
     }
 
     /// Refuses a call on a connection that is over.

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mesh_clock::SystemClock;
@@ -7,8 +8,12 @@ use mesh_core::name::{InstanceName, ModuleName, NodeName};
 use mesh_core::permissions::Permissions;
 use mesh_core::port::{Connection, DriftMode, ErrorKind, Operation, TransportError};
 use mesh_core::subject::SubjectError;
+use parking_lot::RwLock;
 
 use crate::InMemoryDurableBroker;
+use crate::access::{Refused, Remedy};
+use crate::link::{Link, Who};
+use crate::users::{Entry, User, Users};
 
 /// A whole mesh in the process, raised from its files: a durable broker that holds the mesh's
 /// streams and consumers, and lets each account do what the files say and nothing else. What fails
@@ -35,9 +40,34 @@ use crate::InMemoryDurableBroker;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A refusal says what the file lacks:
+///
+/// ```
+/// # use mesh_core::manifest::{Mesh, ModuleManifest};
+/// # use mesh_core::message::Message;
+/// # use mesh_core::subject::Subject;
+/// # use mesh_transport_mem::InMemoryMesh;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let mail = "name = 'mail'\nversion = '1'\nemits = ['sent']";
+/// # let node = "n1".parse()?;
+/// # let files = Mesh::on_one_node(&node, [ModuleManifest::parse("mail.toml", mail)?])?;
+/// # let mesh = InMemoryMesh::raise(files).await?;
+/// # let mail = mesh.module(&node, &"mail".parse()?)?;
+/// let event = Message::new(Subject::new("mesh.events.mail.lost")?, "{}");
+/// let refused = mail.streams()?.append(event, Default::default()).await;
+/// assert_eq!(
+///     refused.err().ok_or("let through")?.to_string(),
+///     r#"append mesh.events.mail.lost: denied (mail.toml:3 lacks it: emits = ["sent", "lost"])"#
+/// );
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct InMemoryMesh {
     mesh: Arc<Mesh>,
+    users: Arc<RwLock<Users>>,
     broker: InMemoryDurableBroker,
     controller: Connection,
 }
@@ -67,7 +97,79 @@ impl InMemoryMesh {
         let controller =
             broker.connect(Principal::Controller { name }, Permissions::of_controller())?;
         controller.administration()?.assert(&topology, DriftMode::Report).await?;
-        Ok(Self { mesh: Arc::new(mesh), broker, controller })
+        let users = Users::OfFiles { revoked: BTreeSet::new() };
+        Ok(Self { mesh: Arc::new(mesh), users: Arc::new(RwLock::new(users)), broker, controller })
+    }
+
+    /// From now on these are the users, and nobody else is: what a server does that reloads a composed
+    /// file. Who has none any more is dropped and can't come back; the others may at once do what theirs
+    /// say, and what they listen to and may no longer hear ends with `Denied`. Answers that somebody owes
+    /// are forgotten where they go by `responses`.
+    ///
+    /// Until this is called the users are those that follow from the files, in the accounts and with the
+    /// answers that its `[bus]` says.
+    ///
+    /// ```
+    /// use mesh_core::identity::Principal;
+    /// use mesh_core::manifest::Mesh;
+    /// use mesh_core::permissions::Permissions;
+    /// use mesh_core::topology::Account;
+    /// use mesh_transport_mem::{InMemoryMesh, User};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mesh = InMemoryMesh::raise(Mesh::on_one_node(&"n1".parse()?, [])?).await?;
+    /// // Of a composition: its users' names, accounts, principals and permissions.
+    /// let ada = Principal::Person { name: "ada".parse()? };
+    /// let permissions = mesh.mesh().permissions(&ada)?;
+    /// let user = User {
+    ///     name: "person.ada".to_owned(),
+    ///     account: Account::Edge,
+    ///     principal: ada,
+    ///     permissions,
+    /// };
+    /// mesh.reload([user])?;
+    /// assert!(mesh.log_in("person.ada").is_ok());
+    /// assert!(mesh.log_in("person.eve").is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Invalid` where two users have one name.
+    pub fn reload(&self, users: impl IntoIterator<Item = User>) -> Result<(), TransportError> {
+        let users: Vec<Arc<User>> = users.into_iter().map(Arc::new).collect();
+        let mut names = BTreeSet::new();
+        if let Some(twice) = users.iter().find(|user| !names.insert(user.name.as_str())) {
+            let told = format!("two users are called {}", twice.name);
+            return Err(TransportError::new(ErrorKind::Invalid, Operation::Connect).detail(told));
+        }
+        self.change(|known| *known = Users::Composed(users));
+        Ok(())
+    }
+
+    /// Takes this principal's user away, as `mesh operator revoke` does: its connections are dropped, and
+    /// none is made again. The answer is how many that were.
+    pub fn revoke(&self, principal: &Principal) -> usize {
+        self.change(|known| match known {
+            Users::OfFiles { revoked } => _ = revoked.insert(principal.clone()),
+            Users::Composed(users) => users.retain(|user| user.principal != *principal),
+        })
+    }
+
+    /// Changes who the users are and what their connections may do; the answer is how many are dropped.
+    /// The mesh's own controller stays, and so does who connected to the [`broker`](Self::broker) itself.
+    fn change(&self, change: impl FnOnce(&mut Users)) -> usize {
+        let users = {
+            let mut users = self.users.write();
+            change(&mut users);
+            users.clone()
+        };
+        let now = |link: &Link| users.now(&self.mesh, link);
+        let broker = self.broker.broker();
+        let dropped = broker.sever(|link| link.login.is_some() && now(link).is_none());
+        broker.set_permissions(|link| if link.login.is_some() { now(link) } else { None });
+        dropped
     }
 
     /// The files that it was raised from.
@@ -89,17 +191,34 @@ impl InMemoryMesh {
         &self.controller
     }
 
-    /// A connection of `principal` with the rights that follow from the files: none, where they
-    /// don't know it.
+    /// A connection of `principal` with the rights that its user has. By the files that is none at all,
+    /// where they don't know it.
     ///
     /// # Errors
-    /// As [`raise`](Self::raise).
+    /// `Denied` for who is revoked or has no user among those that it was [reloaded](Self::reload) with;
+    /// as [`raise`](Self::raise).
     pub fn connect(&self, principal: Principal) -> Result<Connection, TransportError> {
-        let permissions = self
-            .mesh
-            .permissions(&principal)
-            .map_err(|error| invalid(Operation::Connect, error))?;
-        self.broker.connect(principal, permissions)
+        let entry = self.users.read().of(&self.mesh, &principal);
+        let entry = entry.map_err(|error| invalid(Operation::Connect, error))?;
+        let entry = entry.ok_or_else(|| nobody(&principal.to_string()))?;
+        self.admit(principal, entry)
+    }
+
+    /// A connection of the user of this name, of those that it was [reloaded](Self::reload) with.
+    ///
+    /// # Errors
+    /// `Denied`, where there is none; as [`raise`](Self::raise).
+    pub fn log_in(&self, user: &str) -> Result<Connection, TransportError> {
+        let found = self.users.read().named(user);
+        let found = found.ok_or_else(|| nobody(user))?;
+        self.admit(found.principal.clone(), found.entry())
+    }
+
+    fn admit(&self, principal: Principal, entry: Entry) -> Result<Connection, TransportError> {
+        let Entry { account, login, permissions } = entry;
+        let remedy = remedy(Arc::clone(&self.mesh), principal.clone());
+        let who = Who { principal, account, login: Some(login) };
+        self.broker.admit(who, permissions, Some(remedy))
     }
 
     /// A connection of `module` on `node`.
@@ -113,6 +232,20 @@ impl InMemoryMesh {
     ) -> Result<Connection, TransportError> {
         self.connect(Principal::Module { node: node.clone(), module: module.clone() })
     }
+}
+
+/// What a server says to who has no user.
+fn nobody(who: &str) -> TransportError {
+    TransportError::new(ErrorKind::Denied, Operation::Connect).about(who).detail("it has no user")
+}
+
+/// What the files would have to say for `principal`.
+fn remedy(mesh: Arc<Mesh>, principal: Principal) -> Remedy {
+    Remedy(Box::new(move |refused| match refused {
+        Refused::Publish(subject) => mesh.remedy_for_publish(&principal, subject),
+        Refused::Subscribe(filter) => mesh.remedy_for_subscribe(&principal, filter),
+        Refused::Consume(consumer) => mesh.remedy_for_consume(&principal, consumer),
+    }))
 }
 
 fn invalid(operation: Operation, error: SubjectError) -> TransportError {

@@ -5,9 +5,11 @@ use dashmap::DashMap;
 use mesh_core::message::Message;
 use mesh_core::port::TransportError;
 use mesh_core::subject::Subject;
+use mesh_core::topology::Account;
 use tokio::sync::oneshot;
 
-use crate::link::LinkId;
+use crate::link::{Link, LinkId};
+use crate::space::Space;
 
 /// The questions that wait for an answer, by reply address.
 #[derive(Debug, Default)]
@@ -20,6 +22,7 @@ pub(crate) struct Pending {
 #[derive(Debug)]
 struct Waiting {
     link: LinkId,
+    account: Account,
     since: Duration,
     answer: oneshot::Sender<Result<Message, TransportError>>,
 }
@@ -33,9 +36,9 @@ pub(crate) struct Question<'a> {
 }
 
 impl Pending {
-    pub(crate) fn ask(&self, link: LinkId, reply: Subject, since: Duration) -> Question<'_> {
+    pub(crate) fn ask(&self, link: &Link, reply: Subject, since: Duration) -> Question<'_> {
         let (sender, answer) = oneshot::channel();
-        let waiting = Waiting { link, since, answer: sender };
+        let waiting = Waiting { link: link.id, account: link.account, since, answer: sender };
         self.waiting.insert(reply.clone(), waiting);
         Question { pending: self, reply, answer }
     }
@@ -45,9 +48,15 @@ impl Pending {
         self.waiting.get(reply).map(|waiting| waiting.since)
     }
 
-    /// Gives the answer to whoever waits for it; says whether somebody did.
-    pub(crate) fn answer(&self, reply: &Subject, answer: Result<Message, TransportError>) -> bool {
-        match self.waiting.remove(reply) {
+    /// Gives the answer that is sent from `space` to whoever waits for it there; says whether somebody did.
+    pub(crate) fn answer(
+        &self,
+        space: Space,
+        reply: &Subject,
+        answer: Result<Message, TransportError>,
+    ) -> bool {
+        let there = |_: &Subject, waiting: &Waiting| space.reaches(waiting.account, reply);
+        match self.waiting.remove_if(reply, there) {
             Some((_, waiting)) => waiting.answer.send(answer).is_ok(),
             None => false,
         }
@@ -62,7 +71,7 @@ impl Pending {
             .map(|waiting| waiting.key().clone())
             .collect();
         for reply in theirs {
-            self.answer(&reply, Err(error.clone()));
+            self.answer(Space::Whole, &reply, Err(error.clone()));
         }
     }
 

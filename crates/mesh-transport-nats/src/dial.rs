@@ -20,6 +20,7 @@ pub(crate) use once::Lost;
 pub(crate) use version::{Version, VersionError};
 
 use crate::error::{Attempt, Failure};
+use crate::proof::Proof;
 use crate::{NatsOptions, Target};
 
 /// Who hears what the client says outside any call. It must return at once: it is called between two
@@ -120,8 +121,12 @@ async fn look_up(target: &Target) -> std::io::Result<u32> {
 /// Everything but TLS and time.
 fn configured(target: &Target, options: &NatsOptions, events: EventSink) -> ConnectOptions {
     let login = target.login();
-    ConnectOptions::new()
-        .user_and_password(login.user().to_owned(), login.password().expose().to_owned())
+    let (user, secret) = (login.user().to_owned(), login.password().expose().to_owned());
+    let connect = match target.proof() {
+        Proof::Password => ConnectOptions::new().user_and_password(user, secret),
+        Proof::NKey => ConnectOptions::new().nkey(secret),
+    };
+    connect
         .name(target.principal())
         .custom_inbox_prefix(format!("{}.ack", Inbox::of(target.principal())))
         .ignore_discovered_servers()

@@ -11,9 +11,10 @@ use mesh_core::topology::Inbox;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::address::{self, Branch};
 use crate::counters::{Counters, count};
 use crate::events::{Denial, Notice};
-use crate::pending::Pending;
+use crate::pending::{Key, Pending};
 
 /// What is known of one session from outside its calls.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Hearing {
     pub(crate) probe: Subject,
     /// What marked ones publish to, below a number.
     probe_message: String,
+    /// Where echoes come.
+    pub(crate) echoes: Branch,
     lost: watch::Sender<bool>,
     /// Why it ended, where that is known: what the server said last, or why it was given up.
     words: Mutex<Option<String>>,
@@ -89,6 +92,7 @@ impl Hearing {
             counters,
             probe: Subject::from(format!("{inbox}.>.probe")),
             probe_message: format!("{inbox}.probe"),
+            echoes: Branch::of(&inbox.echo(0)),
             lost: watch::Sender::new(false),
             words: Mutex::default(),
             revoked: watch::Sender::default(),
@@ -169,6 +173,11 @@ impl Hearing {
         if let Some(number) = self.mark(&denial) {
             return self.pending.mark_probed(number);
         }
+        if let Some(key) = self.echo(&denial)
+            && self.pending.echo_refused(key, words)
+        {
+            return;
+        }
         if let Some(answer) = self.pending.refused_answer(&denial) {
             count(&self.counters.refused_answers);
             return answer.refused(words);
@@ -207,6 +216,13 @@ impl Hearing {
             Denial::Subscription { .. } => return None,
         };
         refused.strip_prefix(expected)?.strip_prefix('.')?.parse().ok()
+    }
+
+    /// The key of the echo that was refused.
+    fn echo(&self, denial: &Denial<'_>) -> Option<Key> {
+        let Denial::Publish(subject) = denial else { return None };
+        let (branch, key) = address::read(subject)?;
+        (branch == self.echoes.as_str()).then_some(key)
     }
 
     /// How many subscriptions the server has ended so far.

@@ -8,7 +8,7 @@
 //! refused before it. It leaves no trace on the server, and none in its log unless this account may not
 //! even hear answers.
 
-use std::collections::hash_map::Entry::Occupied;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::pin::Pin;
@@ -25,10 +25,12 @@ use crate::address::{self, Branch};
 use crate::events::Denial;
 
 mod answers;
+mod echoes;
 mod probes;
 
 use answers::Answers;
 pub(crate) use answers::{OnItsWay, Waits};
+use echoes::Echoes;
 use probes::{Probes, Proof};
 
 /// Identifies an operation: the random part of its reply address, where it has one.
@@ -96,6 +98,8 @@ struct Waiting {
     index: u64,
     /// The operation that is over then, unless it waits for an answer.
     key: Option<Key>,
+    /// Whether an echo must tell, too, that somebody heard it.
+    echoed: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -107,6 +111,7 @@ struct State {
     /// How many operations were handed to the client that somebody wants to know of.
     sent: u64,
     probes: Probes,
+    echoes: Echoes,
     waiting: VecDeque<Waiting>,
     answers: Answers,
     /// Subjects that were answered in this session: nothing is to be learnt from a probe.
@@ -190,16 +195,26 @@ impl Pending {
     }
 
     /// Says that an operation was handed to the client and that its handling is waited for: with a
-    /// key, that is its outcome. Answers whether a probe must be sent now.
+    /// key, that is its outcome; `echoed`: only once it is known, too, that somebody heard it. Answers whether
+    /// a probe must be sent now.
     #[must_use]
-    pub(crate) fn sent(&self, key: Option<Key>, permit: Option<OwnedSemaphorePermit>) -> bool {
+    pub(crate) fn sent(
+        &self,
+        key: Option<Key>,
+        echoed: bool,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> bool {
         let mut state = self.state.lock();
         if state.ended.is_some() {
             return false;
         }
         state.sent += 1;
         let index = state.sent;
-        state.waiting.push_back(Waiting { index, key, _permit: permit });
+        if echoed {
+            state.forget_given_up();
+            state.echoes.want(index);
+        }
+        state.waiting.push_back(Waiting { index, key, echoed, _permit: permit });
         state.probes.is_wanting()
     }
 
@@ -208,7 +223,8 @@ impl Pending {
         let mut state = self.state.lock();
         let covers = state.sent;
         let (number, marked) = state.probes.begin(covers);
-        Probe { pending: self, number, marked, handed_over: false }
+        let echo = state.echoes.begin(covers);
+        Probe { pending: self, number, marked, echo, handed_over: false }
     }
 
     /// Whether somebody waits whom no probe covers; `all`: or anything.
@@ -223,14 +239,15 @@ impl Pending {
         self.state.lock().probes.since()
     }
 
-    /// A message came to an address of this connection's inbox. Answers whether somebody waits for it.
+    /// A message came to an address of this connection's inbox. Answers whether it was waited for.
     pub(crate) fn answer(&self, message: async_nats::Message) -> bool {
         let Some((branch, key)) = address::read(&message.subject) else { return false };
         let entry = {
             let mut state = self.state.lock();
             match state.entries.entry(key) {
                 Occupied(entry) if entry.get().answered_at(branch) => entry.remove(),
-                _ => return false,
+                Occupied(_) => return false,
+                Vacant(_) => return state.echoed(key),
             }
         };
         let _ = entry.sender.send(Outcome::Answer(message));
@@ -285,7 +302,11 @@ impl Pending {
     fn proven(&self, mut state: MutexGuard<'_, State>, proof: Option<Proof>) {
         let Some(Proof { covers, mut refused }) = proof else { return };
         let count = state.waiting.iter().take_while(|waiting| waiting.index <= covers).count();
-        let over: Vec<_> = state.waiting.drain(..count).collect();
+        let mut over: Vec<_> = state.waiting.drain(..count).collect();
+        over.retain(|waiting| match waiting.key {
+            Some(key) if waiting.echoed => state.echoes.keep(waiting.index, key),
+            _ => true,
+        });
         for key in over.iter().rev().filter_map(|waiting| waiting.key) {
             let Some(entry) = state.entries.remove(&key) else { continue };
             let outcome = if entry.kind == Kind::Subscribe && refused > 0 {
@@ -316,6 +337,7 @@ impl Pending {
         state.ended.get_or_insert_with(|| error.clone());
         state.waiting.clear();
         state.probes.clear();
+        state.echoes.clear();
         state.answers.lost(error);
         for (_, entry) in state.entries.drain() {
             let _ = entry.sender.send(Outcome::Lost(error.clone()));
@@ -346,6 +368,8 @@ pub(crate) struct Probe<'a> {
     pub(crate) number: u64,
     /// Whether it is to be marked with its number.
     pub(crate) marked: bool,
+    /// The key of the echo that is to be sent before it.
+    pub(crate) echo: Option<Key>,
     handed_over: bool,
 }
 
@@ -364,6 +388,9 @@ impl Drop for Probe<'_> {
         }
         let mut state = self.pending.state.lock();
         state.probes.take_back(self.number);
+        if let Some(key) = self.echo {
+            state.echoes.take_back(key);
+        }
         self.pending.want(&state);
     }
 }

@@ -26,6 +26,11 @@ impl Prober {
     pub(crate) async fn probe(&self) -> Result<(), TransportError> {
         let Self { client, hearing, .. } = self;
         let probe = hearing.pending.probing();
+        if let Some(key) = probe.echo {
+            let echo = hearing.echoes.address(key);
+            let sent = client.publish(echo.clone(), Bytes::new()).await;
+            sent.map_err(|e| error::publish_error(e, Operation::Publish, &echo))?;
+        }
         if probe.marked {
             let Marked { subject, reply } = hearing.marked(probe.number);
             let sent = client.publish_with_reply(subject.clone(), reply, Bytes::new()).await;

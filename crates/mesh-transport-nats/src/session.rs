@@ -70,6 +70,8 @@ pub(crate) struct Op<'a> {
     pub(crate) key: Key,
     /// Whether an answer is waited for.
     pub(crate) asks: bool,
+    /// Whether it is enough that somebody heard it: the answer may be that nobody did.
+    pub(crate) heard: bool,
     /// Whether the server is known to let this session publish there.
     pub(crate) known: bool,
 }
@@ -77,7 +79,16 @@ pub(crate) struct Op<'a> {
 impl<'a> Op<'a> {
     pub(crate) fn new(operation: Operation, kind: Kind, subject: &'a Subject) -> Self {
         let key = rand::random();
-        Self { operation, kind, subject, reply: Reply::None, key, asks: false, known: false }
+        Self {
+            operation,
+            kind,
+            subject,
+            reply: Reply::None,
+            key,
+            asks: false,
+            heard: false,
+            known: false,
+        }
     }
 
     /// A publish that is answered, and the address for its answer.
@@ -189,8 +200,8 @@ impl Session {
             if let (true, Some(deaf)) = (op.asks, self.deaf.get()) {
                 return Err(unheard(&op, deaf));
             }
-            let Op { key, asks, .. } = op;
-            let known = op.known && asks;
+            let Op { key, asks, heard, .. } = op;
+            let known = op.known && asks && !heard;
             let permit = if known { None } else { Some(self.permit(operation).await?) };
             let ticket = self.pending.enter(key, kind, subject.clone(), op.reply);
             let handed = match hand() {
@@ -199,7 +210,8 @@ impl Session {
                 Err(error) => Err(error),
             };
             handed.inspect_err(|error| self.ends_with(error))?;
-            if !known && self.pending.sent((!asks).then_some(key), permit) {
+            let proven = (!asks || heard).then_some(key);
+            if !known && self.pending.sent(proven, heard, permit) {
                 // Its future is large, and most operations wait for a probe that another has sent.
                 Box::pin(self.prober.probe()).await?;
             }
@@ -330,9 +342,9 @@ impl Session {
         branch
     }
 
-    /// The inbox that answers come to.
-    pub(crate) fn inbox(&self) -> &Inbox {
-        &self.inbox
+    /// Where echoes come.
+    pub(crate) fn echoes(&self) -> &Branch {
+        &self.hearing.echoes
     }
 }
 

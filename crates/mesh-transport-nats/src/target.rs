@@ -10,11 +10,16 @@ use mesh_core::identity::Principal;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_session::Destination;
 
+use crate::proof::Proof;
+
 /// Where to connect, as whom, and whom to trust there.
 ///
 /// What comes from a [`Credential`] or an [`EnrolmentToken`] always has TLS with a pinned certificate; nothing takes that away.
 /// No CA bundle is needed. The client library reads the machine's all the same, so where `SSL_CERT_FILE` or
 /// `SSL_CERT_DIR` names what isn't there, connecting is `Invalid`, and the error names the variable.
+///
+/// A log-in whose user is a public nkey (`U…`) has its seed (`SU…`) for a password: the server gets a signature, and
+/// never the seed. Any other is sent as a user and a password.
 ///
 /// `Display` is the address; neither it nor `Debug` shows the password.
 #[derive(Debug, Clone)]
@@ -22,6 +27,7 @@ pub struct Target {
     host: Host,
     port: u16,
     login: Login,
+    proof: Proof,
     principal: Principal,
     trust: Trust,
 }
@@ -42,6 +48,15 @@ pub enum TargetError {
     /// The credential's URL has no user or no password: one would connect as nobody.
     #[error("the credential's URL has no user and password")]
     NoLogin,
+    /// The user has the shape of a public nkey, and is none: there is a slip in it, or it is not a user's.
+    #[error("the user is not a user's public nkey, though it looks like one")]
+    NotAnNKey,
+    /// The user is a public nkey, and the password not its seed.
+    #[error("the password is not the seed of the user's nkey")]
+    OtherSeed,
+    /// The password is the seed of an nkey, and the user not its public half: it would be sent to the server.
+    #[error("the password is the seed of an nkey, and the user is not that nkey")]
+    SeedAsPassword,
     /// Without TLS only an address of this machine is allowed.
     #[error("{0} is not a loopback address: there is no connection without TLS to another machine")]
     NotLoopback(SocketAddr),
@@ -54,21 +69,21 @@ impl Target {
     /// The server of a credential (protocol §5).
     ///
     /// # Errors
-    /// [`TargetError::NotNats`] and [`TargetError::NoLogin`].
+    /// [`TargetError::NotNats`], [`TargetError::NoLogin`], and those of nkeys.
     pub fn of(credential: &Credential) -> Result<Self, TargetError> {
         let server = nats(credential.url())?;
         let login = server.login().ok_or(TargetError::NoLogin)?;
-        Ok(Self::pinning(server, login, credential.principal().clone(), credential.fingerprints()))
+        Self::pinning(server, login, credential.principal().clone(), credential.fingerprints())
     }
 
     /// The server of an enrolment token, for the program that enrols with it: it may publish its request and
     /// hear the answer, and nothing else (protocol §5, §6).
     ///
     /// # Errors
-    /// [`TargetError::NotNats`].
+    /// [`TargetError::NotNats`], and those of nkeys.
     pub fn of_enrolment(token: &EnrolmentToken) -> Result<Self, TargetError> {
         let server = nats(token.url())?;
-        Ok(Self::pinning(server, token.login(), Principal::from(token), token.fingerprints()))
+        Self::pinning(server, token.login(), Principal::from(token), token.fingerprints())
     }
 
     fn pinning(
@@ -76,21 +91,22 @@ impl Target {
         login: &Login,
         principal: Principal,
         fingerprints: &Fingerprints,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, TargetError> {
+        Ok(Self {
             host: server.host().clone(),
             port: server.port(),
+            proof: Proof::of(login)?,
             login: login.clone(),
             principal,
             trust: Trust::Pinned(fingerprints.clone()),
-        }
+        })
     }
 
     /// A server on this machine that is reached **without TLS**, for tests and benchmarks: the password
     /// is sent to whoever listens there. No credential leads here, and no option.
     ///
     /// # Errors
-    /// [`TargetError::NotLoopback`] for any address but this machine's own, and
+    /// [`TargetError::NotLoopback`] for any address but this machine's own, those of nkeys, and
     /// [`TargetError::NoPort`].
     pub fn insecure_loopback(
         address: SocketAddr,
@@ -107,7 +123,8 @@ impl Target {
             IpAddr::V4(address) => Host::from(address),
             IpAddr::V6(address) => Host::from(address),
         };
-        Ok(Self { host, port: address.port(), login, principal, trust: Trust::Loopback })
+        let proof = Proof::of(&login)?;
+        Ok(Self { host, port: address.port(), login, proof, principal, trust: Trust::Loopback })
     }
 
     /// Who connects.
@@ -126,6 +143,11 @@ impl Target {
 
     pub(crate) fn login(&self) -> &Login {
         &self.login
+    }
+
+    /// How the log-in is proven.
+    pub(crate) fn proof(&self) -> Proof {
+        self.proof
     }
 
     /// The certificates that the server may present; `None` is a connection without TLS, which only

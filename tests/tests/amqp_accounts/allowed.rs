@@ -5,7 +5,9 @@ use mesh_core::port::{DriftMode, ReceiveError, RefusalReason};
 use mesh_core::topology::{StreamName, Topology};
 use mesh_testkit::fixtures::{consumer, filter, module, module_name, node, person};
 
-use crate::bed::{Bed, ack, append, come, echo, events_of, next, try_ask, try_read, try_serve};
+use crate::bed::{
+    Bed, ack, append, come, echo, events_of, mesh, next, try_ask, try_read, try_serve,
+};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -53,7 +55,7 @@ async fn a_call_is_answered_over_the_callers_own_queue_and_proves_who_asks() {
 }
 
 #[tokio::test]
-async fn what_is_tried_as_often_as_the_policy_says_is_a_dead_letter_for_the_owner_of_the_bus() {
+async fn what_is_tried_as_often_as_the_bus_lets_it_is_a_dead_letter_for_the_owner_of_the_bus() {
     let bed = Bed::new().await;
     let (m1, m2) = (bed.module("n1", "m1").await, bed.module("n1", "m2").await);
     let controller = bed.controller().await;
@@ -61,7 +63,7 @@ async fn what_is_tried_as_often_as_the_policy_says_is_a_dead_letter_for_the_owne
     let mut dead = try_read(&controller, of_dead, &[]).await.unwrap();
     let mut deliveries = try_read(&m2, events_of("n1_m2"), &[]).await.unwrap();
     append(&m1, "mesh.events.m1.happened", "poison").await;
-    for attempt in 1..=4 {
+    for attempt in 1..=5 {
         let delivery = next(&mut deliveries, "poison").await;
         assert_eq!(delivery.info().attempt, attempt);
         come(delivery.nak(None)).await.unwrap();
@@ -75,7 +77,7 @@ async fn what_is_tried_as_often_as_the_policy_says_is_a_dead_letter_for_the_owne
 
 #[tokio::test]
 async fn the_owner_sees_what_differs_from_a_topology_and_changes_nothing_of_it() {
-    let bed = Bed::new().await;
+    let bed = Bed::by_hand().await;
     let (m1, m2) = (bed.module("n1", "m1").await, bed.module("n1", "m2").await);
     let mut deliveries = try_read(&m2, events_of("n1_m2"), &[]).await.unwrap();
     let controller = bed.controller().await;
@@ -99,4 +101,14 @@ async fn the_owner_sees_what_differs_from_a_topology_and_changes_nothing_of_it()
     assert_eq!(state.unwrap().pending, 0);
     append(&m1, "mesh.events.m1.happened", "1").await;
     ack(next(&mut deliveries, "1").await).await;
+}
+
+#[tokio::test]
+async fn the_controller_finds_composed_queues_as_it_would_declare_them() {
+    let bed = Bed::new().await;
+    let controller = bed.controller().await;
+    let administration = controller.administration().unwrap();
+    let topology = mesh().topology().unwrap();
+    let drift = come(administration.assert(&topology, DriftMode::Report)).await.unwrap();
+    assert_eq!(drift, [], "an argument that differs would be told");
 }

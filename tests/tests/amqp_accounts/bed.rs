@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use mesh_core::identity::{Principal, Responder};
+use mesh_core::manifest::{Mesh, MeshFile, ModuleManifest};
 use mesh_core::message::{Headers, Message};
 use mesh_core::port::{
     AppendOptions, Call, Calls, Connection, ConsumeOptions, Deliveries, Delivery, ErrorKind,
@@ -8,15 +9,52 @@ use mesh_core::port::{
 };
 use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_testkit::fixtures::{self, filter, module, module_name, person};
-use mesh_testkit::servers::rabbit::{self, Definitions, RabbitServer, VirtualHost, password_hash};
+use mesh_testkit::servers::rabbit::{self, Definitions, Layout, RabbitServer, VirtualHost};
 use mesh_transport_amqp::{AmqpOptions, connect};
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::target;
 
-/// Users, rights, policies, queues and bindings, as the bus's owner has written them down; without hashes.
-const DEFINITIONS: &str = include_str!("definitions.json");
+/// A bus as its owner has written it down by hand, which had no composer: limits by policy alone; without hashes.
+const BY_HAND: &str = include_str!("definitions.json");
+
+const MESH: &str = r#"
+nodes = [{ name = "n1" }, { name = "n2" }]
+assignments = [
+  { module = "m1", manifest = "m1.toml", nodes = ["n1", "n2"] },
+  { module = "m2", manifest = "m2.toml", nodes = ["n1"] },
+]
+people = [{ name = "alice", tools = ["m1.echo"] }]
+"#;
+const M1: &str = r#"
+name = "m1"
+version = "1"
+emits = ["happened", "done"]
+consumes = ["m2.happened", "m3.*"]
+tools = [{ name = "echo", description = "Answers what it is asked." }]
+"#;
+const M2: &str = r#"
+name = "m2"
+version = "1"
+emits = ["happened"]
+consumes = ["m1.happened"]
+calls = ["m1.echo"]
+tools = [{ name = "boom", description = "Fails." }]
+"#;
+
+/// The mesh whose accounts these are.
+pub(crate) fn mesh() -> Mesh {
+    let manifests = [("m1.toml", M1), ("m2.toml", M2)];
+    let manifests = manifests.map(|(file, text)| ModuleManifest::parse(file, text).unwrap());
+    Mesh::resolve(&MeshFile::parse("mesh.toml", MESH).unwrap(), &manifests).unwrap()
+}
+
+/// What is composed of a mesh's files.
+pub(crate) fn composed(mesh: &Mesh) -> Definitions {
+    let layout = Layout::of(mesh).unwrap().with_passwords(password_of);
+    layout.definitions_with(&mesh.topology().unwrap()).unwrap()
+}
 
 /// A virtual host with the bus's definitions.
 pub(crate) struct Bed {
@@ -25,17 +63,34 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
+    /// On what is composed of the mesh's files, with one binding more than they justify: the queue of m2 gets
+    /// everything.
     pub(crate) async fn new() -> Self {
+        let (vhost, queue) = (Layout::MESH, "n1.m2.events");
+        Self::of(&composed(&mesh()).binding(vhost, "mesh.events", queue, "#")).await
+    }
+
+    pub(crate) async fn by_hand() -> Self {
+        let mut definitions: Value = serde_json::from_str(BY_HAND).unwrap();
+        // Users are the node's: those of all tests are the same.
+        let composed = composed(&mesh()).to_json();
+        let known = composed["users"].as_array().unwrap();
+        for user in definitions["users"].as_array_mut().unwrap() {
+            let same = known.iter().find(|other| other["name"] == user["name"]).unwrap();
+            user["password_hash"] = same["password_hash"].clone();
+        }
+        Self::of(&Definitions::parse(&definitions.to_string()).unwrap()).await
+    }
+
+    pub(crate) async fn of(definitions: &Definitions) -> Self {
         let server = rabbit::shared().await.unwrap();
         let host = server.virtual_host().await.unwrap();
-        let mut definitions: Value = serde_json::from_str(DEFINITIONS).unwrap();
-        for user in definitions["users"].as_array_mut().unwrap() {
-            let password = password_of(user["name"].as_str().unwrap());
-            user["password_hash"] = password_hash(&password, *b"salt").into();
-        }
-        let definitions = Definitions::parse(&definitions.to_string()).unwrap();
-        host.import(&definitions).await.unwrap();
+        host.import(definitions).await.unwrap();
         Self { server, host }
+    }
+
+    pub(crate) fn server(&self) -> &'static RabbitServer {
+        self.server
     }
 
     /// Whoever logs in as that user.
@@ -58,7 +113,7 @@ impl Bed {
     }
 }
 
-fn password_of(user: &str) -> String {
+pub(crate) fn password_of(user: &str) -> String {
     format!("secret of {user}")
 }
 

@@ -7,6 +7,7 @@
 
 mod allowed;
 mod bed;
+mod exact;
 mod refused;
 #[path = "../support/amqp/target.rs"]
 mod target;

@@ -1,10 +1,11 @@
 //! A broker that is out of memory takes no messages: publishers hear of it in their time, and nobody waits
 //! for ever.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_core::name::ConsumerName;
-use mesh_core::port::{ConsumeOptions, ErrorKind, PublishOptions};
+use mesh_core::port::{ConsumeOptions, ErrorKind, PublishOptions, Streams};
 use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_testkit::fixtures::message;
 use mesh_testkit::servers::rabbit::RabbitServer;
@@ -18,6 +19,19 @@ async fn set_alarm(server: &RabbitServer, on: bool) {
 
 const TIME: Duration = Duration::from_millis(500);
 
+/// Appends until the error says that the broker takes nothing, which it says once something is published.
+async fn word_of_the_alarm(streams: &Arc<dyn Streams>) -> String {
+    let due = Instant::now() + Duration::from_secs(60);
+    loop {
+        let error = streams.append(bed::event("no"), bed::appending("no", TIME)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+        if error.to_string().contains("takes no messages for now") {
+            return error.to_string();
+        }
+        assert!(Instant::now() < due, "no word of the alarm: {error}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_blocked_publisher_hears_why_in_its_time_and_goes_on_afterwards() {
     let server = bed::broker(&["mail"]).await;
@@ -27,14 +41,7 @@ async fn a_blocked_publisher_hears_why_in_its_time_and_goes_on_afterwards() {
     streams.append(bed::event("before"), bed::appending("before", LONG)).await.unwrap();
 
     set_alarm(&server, true).await;
-    // The broker says so when something is published.
-    let said = bed::until_async("word of the alarm", async || {
-        let error = streams.append(bed::event("no"), bed::appending("no", TIME)).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
-        error.to_string().contains("takes no messages for now").then(|| error.to_string())
-    })
-    .await;
-    println!("{said}");
+    let said = word_of_the_alarm(&streams).await;
     assert!(said.contains("low on memory"), "{said}");
     let began = Instant::now();
     let options = PublishOptions { timeout: TIME, ..PublishOptions::default() };
@@ -52,6 +59,31 @@ async fn a_blocked_publisher_hears_why_in_its_time_and_goes_on_afterwards() {
     assert_eq!((first, there.last().map(String::as_str)), (Some("before"), Some("after")));
 }
 
+/// It needs a channel of its own, which a broker that reads nothing does not open: that is no reason to say less.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_appends_after_another_was_blocked_hears_why_too() {
+    let server = bed::broker(&["mail"]).await;
+    let mail = bed::dial(&server, "mail").await;
+    let streams = mail.streams().unwrap();
+    set_alarm(&server, true).await;
+    let first = streams.append(bed::event("x"), bed::appending("x", LONG));
+    let next = async {
+        bed::until_async("the broker blocks", async || {
+            let told = bed::connections(server.management(), "mail").await;
+            told.iter().any(|one| one["state"] == "blocked").then_some(())
+        })
+        .await;
+        streams.append(bed::event("no"), bed::appending("no", TIME)).await.unwrap_err()
+    };
+    let error = tokio::select! {
+        biased;
+        first = first => panic!("nothing is taken: {first:?}"),
+        error = next => error,
+    };
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+    assert!(error.to_string().contains("takes no messages for now"), "{error}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_blocked_connection_closes_in_its_time_and_names_what_was_lost() {
     let server = bed::broker(&["mail"]).await;
@@ -65,11 +97,7 @@ async fn a_blocked_connection_closes_in_its_time_and_names_what_was_lost() {
             streams.append(bed::event("x"), bed::appending("x", LONG)).await
         })
     };
-    bed::until_async("word of the alarm", async || {
-        let no = streams.append(bed::event("no"), bed::appending("no", TIME)).await;
-        no.unwrap_err().to_string().contains("takes no messages for now").then_some(())
-    })
-    .await;
+    word_of_the_alarm(&streams).await;
     let began = Instant::now();
     let report = mail.transport().close(Duration::from_secs(2)).await;
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
@@ -93,11 +121,7 @@ async fn what_was_read_is_settled_while_the_broker_takes_no_messages() {
     let mut deliveries = streams.consume(consumer, options).await.unwrap();
     let first = deliveries.next().await.unwrap().unwrap();
     set_alarm(&server, true).await;
-    bed::until_async("word of the alarm", async || {
-        let no = streams.append(bed::event("no"), bed::appending("no", TIME)).await;
-        no.unwrap_err().to_string().contains("takes no messages for now").then_some(())
-    })
-    .await;
+    word_of_the_alarm(&streams).await;
     first.ack().await.unwrap();
     // More than what had come before the alarm.
     for _ in 1..EVENTS {

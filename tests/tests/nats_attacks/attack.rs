@@ -3,11 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::split::{Bed, Isolation, Setup, Started};
+use crate::split::{Bed, Mode, Setup, Started};
 
 /// What came of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
+    /// No configuration is composed of what it takes.
+    NotComposed,
     /// The server says no, and nothing else happens.
     Refused,
     /// The server takes it, and its streams or their API say no: what is stored stays.
@@ -23,9 +25,20 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    const ALL: [Self; 7] = [
+        Self::NotComposed,
+        Self::Refused,
+        Self::Kept,
+        Self::Nowhere,
+        Self::Ignored,
+        Self::Survived,
+        Self::Succeeds,
+    ];
+
     /// As the table says it.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::NotComposed => "not composed",
             Self::Refused => "refused by the server",
             Self::Kept => "refused by JetStream",
             Self::Nowhere => "arrives nowhere",
@@ -34,12 +47,17 @@ impl Outcome {
             Self::Succeeds => "**succeeds**",
         }
     }
+
+    /// What the table says so.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+    }
 }
 
 pub type Verdict = Started<Outcome>;
-type Run = fn(Isolation) -> Pin<Box<dyn Future<Output = Verdict>>>;
+type Run = fn(Mode) -> Pin<Box<dyn Future<Output = Verdict>>>;
 
-/// One attack, carried out by its own user in both layouts.
+/// One attack, carried out by its own user. What must come of it stands in the documentation's table.
 #[derive(Clone, Copy)]
 pub struct Attack {
     pub name: &'static str,
@@ -47,41 +65,35 @@ pub struct Attack {
     pub by: &'static str,
     /// What it tries.
     pub tries: &'static str,
-    /// What must come of it in each layout.
-    pub split: Outcome,
-    pub one_account: Outcome,
+    /// Whether it may matter how responders are let answer. The others are tried with
+    /// `allow_responses` where everything is, and must come to the same.
+    pub answers: bool,
     pub run: Run,
 }
 
-impl Attack {
-    pub const fn expected(&self, isolation: Isolation) -> Outcome {
-        match isolation {
-            Isolation::Split => self.split,
-            Isolation::OneAccount => self.one_account,
-        }
-    }
-}
-
-/// `attack!(function, by "who", "what it tries", Split, OneAccount)`: named like its function.
+/// `attack!(function, by "who", "what it tries")`: named like its function. With `answers` at the end it
+/// is always tried in both answer modes.
 macro_rules! attack {
-    ($run:path as $name:ident, by $by:literal, $tries:literal, $split:ident, $one:ident) => {
+    (@ $run:path, $name:ident, $by:literal, $tries:literal, $answers:literal) => {
         $crate::attack::Attack {
             name: stringify!($name),
             by: $by,
             tries: $tries,
-            split: $crate::attack::Outcome::$split,
-            one_account: $crate::attack::Outcome::$one,
-            run: |isolation| Box::pin($run(isolation)),
+            answers: $answers,
+            run: |mode| Box::pin($run(mode)),
         }
     };
-    ($run:ident, by $by:literal, $tries:literal, $split:ident, $one:ident) => {
-        attack!($run as $run, by $by, $tries, $split, $one)
+    ($run:ident, by $by:literal, $tries:literal) => {
+        attack!(@ $run, $run, $by, $tries, false)
+    };
+    ($run:ident, by $by:literal, $tries:literal, answers) => {
+        attack!(@ $run, $run, $by, $tries, true)
     };
 }
 
 pub(crate) use attack;
 
-/// A server in that layout.
-pub async fn bed(isolation: Isolation) -> Started<Bed> {
-    Bed::start(Setup::of(isolation)).await
+/// A server in that mode.
+pub async fn bed(mode: Mode) -> Started<Bed> {
+    Bed::start(Setup::of(mode)).await
 }

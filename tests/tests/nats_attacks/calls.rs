@@ -10,36 +10,46 @@ use mesh_core::subject::Filter;
 use mesh_testkit::fixtures::{message, module_name};
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
-use crate::split::{Bed, Isolation, PATIENCE, Started};
+use crate::split::{Bed, Mode, PATIENCE, Started};
 use crate::steps::{Witness, aim_confirmation, in_time, no_publish};
 
 pub const ATTACKS: &[Attack] = &[
     attack!(call_without_a_reply_address, by "a module that may call the tool",
-        "calls it without a reply address", Ignored, Ignored),
+        "calls it without a reply address: no handler runs", answers),
     attack!(aim_an_answer_at_what_the_responder_may_publish, by "a module that may call the tool",
-        "names what the responder emits, calls or echoes as the reply address", Ignored, Ignored),
-    attack!(aim_an_answer_anywhere, by "a module that may call the tool",
-        "names a declaration, the API, or an inbox that names nobody or another as the reply address", Ignored, Ignored),
-    attack!(aim_an_answer_of_a_program_that_does_not_check, by "a module that may call the tool",
-        "the same, at a responder of another make that answers wherever it is told", Succeeds, Succeeds),
+        "names what the responder emits, calls or echoes as the reply address", answers),
+    attack!(aim_an_answer_at_a_declaration, by "a module that may call the tool",
+        "names a node's declaration as the reply address", answers),
+    attack!(aim_an_answer_at_an_event, by "a module that may call the tool",
+        "the same with a third module's event", answers),
+    attack!(aim_an_answer_at_the_api, by "a module that may call the tool",
+        "the same with the API's addresses that delete a stream and a consumer", answers),
+    attack!(aim_an_answer_at_a_tool, by "a module that may call the tool",
+        "the same with a tool, and with a provider's grant", answers),
+    attack!(aim_an_answer_at_a_delivery, by "a module that may call the tool",
+        "the same with where another's deliveries arrive", answers),
+    attack!(aim_an_answer_at_the_control_queue, by "a module that may call the tool",
+        "the same with an enrolment, a report and the end of a build", answers),
+    attack!(aim_an_answer_at_no_reply_address, by "a module that may call the tool",
+        "the same with an inbox that names nobody, or another responder", answers),
     attack!(have_an_answer_sent_to_another, by "a module that may call the tool",
-        "names another caller's inbox as the reply address", Ignored, Ignored),
+        "names another caller's inbox as the reply address", answers),
     attack!(aim_a_confirmation_at_a_tool, by "a module that may not call the tool",
-        "has the stream's confirmation of its event sent to a tool", Ignored, Ignored),
+        "has the stream's confirmation of its event sent to a tool", answers),
     attack!(aim_a_confirmation_at_a_grant, by "a module",
-        "the same, to a provider's grant", Ignored, Ignored),
+        "the same, to a provider's grant", answers),
+    attack!(aim_an_acknowledgements_answer_at_a_tool, by "a module that may not call the tool",
+        "has the answer to its `+WPI` sent to a tool", answers),
     attack!(aim_an_acknowledgements_answer_at_a_grant, by "a module",
-        "has the answer to its `+WPI` sent to a provider's grant", Ignored, Ignored),
+        "has the answer to its `+WPI` sent to a provider's grant", answers),
     attack!(aim_a_confirmation_at_an_inbox, by "a module",
-        "has the stream's confirmation of its event sent to another's inbox", Ignored, Ignored),
-    attack!(ask_with_anothers_inbox, by "a host",
-        "asks the controller with another host's inbox, a grant, an enrolment's answer as the reply address", Ignored, Ignored),
+        "has the stream's confirmation of its event sent to another's inbox", answers),
     attack!(answer_twice, by "a module that serves",
-        "answers a call again, and once more after the caller has asked something else", Ignored, Ignored),
+        "answers a call again, and once more after the caller has asked something else", answers),
 ];
 
 /// The tools of `who` as the runtime serves them.
-async fn serve(bed: &Bed, who: &str, filter: &str) -> Started<(Connection, Calls)> {
+pub async fn serve(bed: &Bed, who: &str, filter: &str) -> Started<(Connection, Calls)> {
     let connection = bed.connect(who).await?;
     let filter = Filter::new(filter)?;
     let options = if filter.as_str().starts_with("mesh.ask") {
@@ -55,10 +65,18 @@ async fn serve(bed: &Bed, who: &str, filter: &str) -> Started<(Connection, Calls
 }
 
 /// What the runtime says next of its calls: that it refused one, and why.
-async fn refused(calls: &mut Calls) -> Started<RefusalReason> {
+pub async fn refused(calls: &mut Calls) -> Started<RefusalReason> {
     match in_time("a word about a call", calls.next()).await? {
         Some(Err(ReceiveError::Refused { reason, .. })) => Ok(reason),
         other => Err(format!("instead of a refusal: {other:?}").into()),
+    }
+}
+
+/// The next call was refused, since nobody waits for its answer.
+pub async fn refused_without_reply(calls: &mut Calls) -> Verdict {
+    match refused(calls).await? {
+        RefusalReason::NoReply => Ok(Outcome::Ignored),
+        other => Err(other.to_string().into()),
     }
 }
 
@@ -84,11 +102,11 @@ async fn still_serves(bed: &Bed, calls: &mut Calls, tool: &str) -> Started<()> {
     if answer?.payload() == "answer" { Ok(()) } else { Err("another answer".into()) }
 }
 
-const ECHO: &str = "mesh.tools.svc.echo";
+pub const ECHO: &str = "mesh.tools.svc.echo";
 
 /// Calls `svc`'s tool with these reply addresses; each must be refused for that reason.
-async fn replies(isolation: Isolation, replies: &[Option<&str>], why: RefusalReason) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn replies(mode: Mode, replies: &[Option<&str>], why: RefusalReason) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut calls) = serve(&bed, "svc.n1", ECHO).await?;
     let mut raw = bed.raw("evil.n1").await?;
     for reply in replies {
@@ -106,11 +124,11 @@ async fn replies(isolation: Isolation, replies: &[Option<&str>], why: RefusalRea
     Ok(Outcome::Ignored)
 }
 
-async fn call_without_a_reply_address(isolation: Isolation) -> Verdict {
-    replies(isolation, &[None], RefusalReason::NoReply).await
+async fn call_without_a_reply_address(mode: Mode) -> Verdict {
+    replies(mode, &[None], RefusalReason::NoReply).await
 }
 
-async fn aim_an_answer_at_what_the_responder_may_publish(isolation: Isolation) -> Verdict {
+async fn aim_an_answer_at_what_the_responder_may_publish(mode: Mode) -> Verdict {
     let may = [
         Some("mesh.events.svc.made"),
         Some("mesh.tools.db.drop"),
@@ -119,47 +137,53 @@ async fn aim_an_answer_at_what_the_responder_may_publish(isolation: Isolation) -
         Some("_INBOX.evil.n1.svc.a.b"),
         Some("_INBOX.evil.n1.svc.short"),
     ];
-    replies(isolation, &may, RefusalReason::ForeignReply).await
+    replies(mode, &may, RefusalReason::ForeignReply).await
 }
 
-async fn aim_an_answer_anywhere(isolation: Isolation) -> Verdict {
-    let all = [
-        Some("mesh.node.n2.declare"),
-        Some("$JS.API.STREAM.DELETE.EVENTS"),
-        Some("mesh.tools.svc.provision_grant"),
-        Some("mesh.deliver.EVENTS.n1_evil"),
-        Some("_INBOX.evil.n1.db.00000000000000000000000000000001"),
-        Some("_INBOX.evil.n1.ack.00000000000000000000000000000001"),
-        Some("_INBOX.00000000000000000000000000000001"),
-        Some("evil"),
+/// The reply addresses that name the responder and are nobody's inbox, or somebody's and another's.
+async fn foreign(mode: Mode, all: &[&str]) -> Verdict {
+    let all: Vec<_> = all.iter().copied().map(Some).collect();
+    replies(mode, &all, RefusalReason::ForeignReply).await
+}
+
+async fn aim_an_answer_at_a_declaration(mode: Mode) -> Verdict {
+    foreign(mode, &["mesh.node.n1.declare", "mesh.node.n2.declare"]).await
+}
+
+async fn aim_an_answer_at_an_event(mode: Mode) -> Verdict {
+    foreign(mode, &["mesh.events.mute.y", "mesh.events.dead", "mesh.replay.n1_svc.mute.y"]).await
+}
+
+async fn aim_an_answer_at_the_api(mode: Mode) -> Verdict {
+    let api = ["$JS.API.STREAM.DELETE.EVENTS", "$JS.API.CONSUMER.DELETE.EVENTS.n1_svc"];
+    foreign(mode, &api).await
+}
+
+async fn aim_an_answer_at_a_tool(mode: Mode) -> Verdict {
+    foreign(mode, &["mesh.tools.db.wipe", GRANT]).await
+}
+
+async fn aim_an_answer_at_a_delivery(mode: Mode) -> Verdict {
+    foreign(mode, &["mesh.deliver.EVENTS.n1_evil", "mesh.deliver.EVENTS.n1_svc"]).await
+}
+
+async fn aim_an_answer_at_the_control_queue(mode: Mode) -> Verdict {
+    let control = ["mesh.control.enrol", "mesh.control.n2.report", "mesh.control.built"];
+    foreign(mode, &control).await
+}
+
+async fn aim_an_answer_at_no_reply_address(mode: Mode) -> Verdict {
+    let inboxes = [
+        "_INBOX.evil.n1.db.00000000000000000000000000000001",
+        "_INBOX.evil.n1.ack.00000000000000000000000000000001",
+        "_INBOX.00000000000000000000000000000001",
+        "evil",
     ];
-    replies(isolation, &all, RefusalReason::ForeignReply).await
+    foreign(mode, &inboxes).await
 }
 
-/// Why the runtime must check: to the server such an answer is the responder's own publish.
-async fn aim_an_answer_of_a_program_that_does_not_check(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
-    let mut naive = bed.raw("svc.n1").await?;
-    naive.subscribe(ECHO, Some("serve")).await?;
-    naive.settle().await?;
-    let mut raw = bed.raw("evil.n1").await?;
-    raw.publish(ECHO, Some("mesh.events.svc.made"), &[], b"forged").await?;
-    let call = naive.next().await?;
-    let reply = call.reply.ok_or("no reply address")?;
-    naive.publish(&reply, None, &[], &call.body).await?;
-    let errors = naive.settle().await?.errors;
-    if !errors.is_empty() {
-        return Ok(Outcome::Refused);
-    }
-    let mut witness = Witness::of(&bed).await?;
-    // The stream takes what is published after it later.
-    witness.append("mesh.replay.n9_mark.a.b", "mark").await?;
-    let stored = witness.last("EVENTS", "mesh.events.svc.made").await?;
-    Ok(if stored.is_some() { Outcome::Succeeds } else { Outcome::Nowhere })
-}
-
-async fn have_an_answer_sent_to_another(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn have_an_answer_sent_to_another(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut calls) = serve(&bed, "svc.n1", ECHO).await?;
     let bob = bed.connect("person.bob").await?;
     let mut raw = bed.raw("evil.n1").await?;
@@ -189,8 +213,8 @@ async fn have_an_answer_sent_to_another(isolation: Isolation) -> Verdict {
     }
 }
 
-async fn aim_a_confirmation_at_a_tool(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn aim_a_confirmation_at_a_tool(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut calls) = serve(&bed, "svc.n1", ECHO).await?;
     let mut raw = bed.raw("mute.n1").await?;
     raw.publish(ECHO, None, &[], b"{}").await?;
@@ -198,40 +222,40 @@ async fn aim_a_confirmation_at_a_tool(isolation: Isolation) -> Verdict {
         return Err("it may call the tool".into());
     }
     aim_confirmation(&bed, &mut raw, "mute.n1", "mesh.events.mute.y", ECHO).await?;
-    match refused(&mut calls).await? {
-        RefusalReason::NoReply => {}
-        other => return Err(other.to_string().into()),
-    }
+    let outcome = refused_without_reply(&mut calls).await?;
     still_serves(&bed, &mut calls, ECHO).await?;
-    Ok(Outcome::Ignored)
+    Ok(outcome)
 }
 
-const GRANT: &str = "mesh.tools.svc.provision_grant";
+pub const GRANT: &str = "mesh.tools.svc.provision_grant";
 
-async fn aim_a_confirmation_at_a_grant(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn aim_a_confirmation_at_a_grant(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut calls) = serve(&bed, "svc.n1", GRANT).await?;
     let mut raw = bed.raw("evil.n1").await?;
     aim_confirmation(&bed, &mut raw, "evil.n1", "mesh.events.evil.x", GRANT).await?;
-    match refused(&mut calls).await? {
-        RefusalReason::NoReply => Ok(Outcome::Ignored),
-        other => Err(other.to_string().into()),
-    }
+    refused_without_reply(&mut calls).await
 }
 
-async fn aim_an_acknowledgements_answer_at_a_grant(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn aim_an_acknowledgements_answer_at_a_tool(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
+    let (_db, mut calls) = serve(&bed, "db.n1", "mesh.tools.db.drop").await?;
+    let mut raw = bed.raw("evil.n1").await?;
+    let tool = "mesh.tools.db.drop";
+    raw.publish("$JS.ACK.EVENTS.n1_evil.1.1.1.0.0", Some(tool), &[], b"+WPI").await?;
+    refused_without_reply(&mut calls).await
+}
+
+async fn aim_an_acknowledgements_answer_at_a_grant(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut calls) = serve(&bed, "svc.n1", GRANT).await?;
     let mut raw = bed.raw("evil.n1").await?;
     raw.publish("$JS.ACK.EVENTS.n1_evil.1.1.1.0.0", Some(GRANT), &[], b"+WPI").await?;
-    match refused(&mut calls).await? {
-        RefusalReason::NoReply => Ok(Outcome::Ignored),
-        other => Err(other.to_string().into()),
-    }
+    refused_without_reply(&mut calls).await
 }
 
-async fn aim_a_confirmation_at_an_inbox(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn aim_a_confirmation_at_an_inbox(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let svc = bed.connect("svc.n1").await?;
     let mut raw = bed.raw("evil.n1").await?;
     for target in [
@@ -264,32 +288,8 @@ async fn aim_a_confirmation_at_an_inbox(isolation: Isolation) -> Verdict {
     Ok(Outcome::Ignored)
 }
 
-async fn ask_with_anothers_inbox(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
-    let (_edge, mut asks) = serve(&bed, "controller-edge", "mesh.ask.*.*").await?;
-    let mut raw = bed.raw("host.n1").await?;
-    for reply in [
-        "_INBOX.host.n2.controller.00000000000000000000000000000001",
-        "_INBOX.evil.n1.controller.00000000000000000000000000000001",
-        "mesh.tools.svc.provision_grant",
-        "_INBOX.enrol.t1.answer",
-        "_INBOX.controller.c1.echo.00000000000000000000000000000001",
-    ] {
-        raw.publish("mesh.ask.n1.status", Some(reply), &[], b"{}").await?;
-        if refused(&mut asks).await? != RefusalReason::ForeignReply {
-            return Err(format!("{reply} was refused for another reason").into());
-        }
-    }
-    let own = "_INBOX.host.n1.controller.00000000000000000000000000000001";
-    raw.publish("mesh.ask.n1.status", Some(own), &[], b"proper").await?;
-    match in_time("a question", asks.next()).await? {
-        Some(Ok(call)) if call.message().payload() == "proper" => Ok(Outcome::Ignored),
-        other => Err(format!("instead of the question: {other:?}").into()),
-    }
-}
-
-async fn answer_twice(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn answer_twice(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let mut sly = bed.raw("svc.n1").await?;
     sly.subscribe(ECHO, Some("serve")).await?;
     sly.settle().await?;
@@ -307,10 +307,10 @@ async fn answer_twice(isolation: Isolation) -> Verdict {
         for body in ["1", "2"] {
             sly.publish(&reply, None, &[], body.as_bytes()).await?;
         }
-        Started::Ok(reply)
+        Started::Ok((sly.settle().await?.errors, reply))
     };
-    let (answer, reply) = tokio::join!(ask("first"), first);
-    let old = reply?;
+    let (answer, given) = tokio::join!(ask("first"), first);
+    let (mut errors, old) = given?;
     if answer? != "1" {
         return Ok(Outcome::Succeeds);
     }
@@ -318,9 +318,14 @@ async fn answer_twice(isolation: Isolation) -> Verdict {
         let reply = sly.next().await?.reply.ok_or("no reply address")?;
         sly.publish(&old, None, &[], b"3").await?;
         sly.publish(&reply, None, &[], b"4").await?;
-        Started::Ok(())
+        Started::Ok(sly.settle().await?.errors)
     };
-    let (answer, served) = tokio::join!(ask("second"), second);
-    served?;
-    Ok(if answer? == "4" { Outcome::Ignored } else { Outcome::Succeeds })
+    let (answer, refused) = tokio::join!(ask("second"), second);
+    errors.extend(refused?);
+    match (answer?.as_ref(), errors.as_slice()) {
+        (b"4", []) => Ok(Outcome::Ignored),
+        (b"4", refused) if refused == [no_publish(&old), no_publish(&old)] => Ok(Outcome::Refused),
+        (b"4", other) => Err(format!("{other:?}").into()),
+        _ => Ok(Outcome::Succeeds),
+    }
 }

@@ -7,41 +7,42 @@ use mesh_testkit::fixtures::{consumer, message};
 use serde_json::{Value, json};
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
-use crate::split::{Bed, Isolation, Started, TAP};
+use crate::split::{Bed, Mode, Started, TAP};
 use crate::steps::{Witness, aim_confirmation, in_time, until};
 use crate::victim::{body_of, emit, given, handling, header_of};
 
 pub const ATTACKS: &[Attack] = &[
     attack!(reply_like_the_server, by "a module",
-        "publishes with an acknowledgement address, or one of the server's own, as the reply", Refused, Refused),
+        "publishes with an acknowledgement address, or one of the server's own, as the reply", answers),
     attack!(aim_a_confirmation_at_a_delivery, by "a module",
-        "has the stream's confirmation of its event sent to another's deliveries", Ignored, Ignored),
+        "has the stream's confirmation of its event sent to another's deliveries"),
     attack!(aim_an_acknowledgements_answer_at_a_delivery, by "a module",
-        "the same with the answer to its `+WPI`", Ignored, Ignored),
+        "the same with the answer to its `+WPI`"),
     attack!(deliver_by_another_consumer, by "whoever has the API",
-        "makes a consumer of its own that delivers where another's deliveries arrive", Ignored, Ignored),
+        "makes a consumer of its own that delivers where another's deliveries arrive"),
     attack!(claim_another_source, by "a module",
-        "emits its own event with another's name in `x-source`", Ignored, Ignored),
+        "emits its own event with another's name in `x-source`"),
     attack!(emit_with_a_status, by "a module",
-        "emits an event with the status line of a server's own message", Ignored, Ignored),
+        "emits an event with the status line of a server's own message"),
     attack!(emit_a_stall, by "a module",
-        "emits an event whose headers ask the consumer's library to publish somewhere", Ignored, Ignored),
+        "emits an event whose headers ask the consumer's library to publish somewhere"),
     attack!(emit_twice, by "a module",
-        "emits one event under two ids of the broker's", Ignored, Ignored),
+        "emits one event under two ids of the broker's"),
     attack!(steer_a_dead_letter, by "a module",
-        "emits what ends as a dead letter, with headers that would send it elsewhere or keep it from being stored", Ignored, Ignored),
+        "emits what ends as a dead letter, with headers that would send it elsewhere or keep it from being stored"),
     attack!(suppress_anothers_event, by "a module that knows the id of an event to come",
-        "emits its own under that id of the broker's: the victim's append says `duplicate`", Survived, Survived),
+        "emits its own under that id of the broker's: the victim's append says `duplicate`"),
 ];
 
-async fn reply_like_the_server(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn reply_like_the_server(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let mut raw = bed.raw("evil.n1").await?;
     for reply in [
         "$JS.ACK.EVENTS.n1_svc.1.1.1.0.0",
         "$JS.ACK._.hash.EVENTS.n1_svc.1.1.1.0.0.random",
         "_R_.abcdef.abcdef",
         "$GR.1.abcdef",
+        "_GR_.1.abcdef",
     ] {
         for subject in ["mesh.events.evil.x", "mesh.tools.svc.echo"] {
             raw.publish(subject, Some(reply), &[], b"{}").await?;
@@ -78,8 +79,8 @@ async fn refused_then_read(deliveries: &mut Deliveries) -> Verdict {
 
 const DELIVERED: &str = "mesh.deliver.EVENTS.n1_svc";
 
-async fn aim_a_confirmation_at_a_delivery(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn aim_a_confirmation_at_a_delivery(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut deliveries) = reading(&bed).await?;
     let mut raw = bed.raw("svc.n1").await?;
     // Of an event that the victim does not consume itself: what it hears is the confirmation.
@@ -88,8 +89,8 @@ async fn aim_a_confirmation_at_a_delivery(isolation: Isolation) -> Verdict {
     refused_then_read(&mut deliveries).await
 }
 
-async fn aim_an_acknowledgements_answer_at_a_delivery(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn aim_an_acknowledgements_answer_at_a_delivery(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut deliveries) = reading(&bed).await?;
     let mut raw = bed.raw("evil.n1").await?;
     raw.publish("$JS.ACK.EVENTS.n1_evil.1.1.1.0.0", Some(DELIVERED), &[], b"+WPI").await?;
@@ -104,8 +105,8 @@ async fn aim_an_acknowledgements_answer_at_a_delivery(isolation: Isolation) -> V
     }
 }
 
-async fn deliver_by_another_consumer(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn deliver_by_another_consumer(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut deliveries) = reading(&bed).await?;
     let mut tap = bed.raw(TAP).await?;
     let body = json!({ "stream_name": "EVENTS", "config": {
@@ -127,8 +128,8 @@ async fn deliver_by_another_consumer(isolation: Isolation) -> Verdict {
     }
 }
 
-async fn claim_another_source(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn claim_another_source(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut handled) = handling(&bed).await?;
     let mut raw = bed.raw("evil.n1").await?;
     emit(&mut raw, "mute", "forged", &[]).await?;
@@ -147,8 +148,8 @@ async fn claim_another_source(isolation: Isolation) -> Verdict {
 }
 
 /// Headers of the server's own messages, below a status line that an event has not.
-async fn emit_with_a_status(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn emit_with_a_status(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut handled) = handling(&bed).await?;
     let mut raw = bed.raw("evil.n1").await?;
     for (status, id) in [("503", "a"), ("100 Idle Heartbeat", "b"), ("409 Consumer Deleted", "c")] {
@@ -168,8 +169,8 @@ async fn emit_with_a_status(isolation: Isolation) -> Verdict {
 }
 
 /// A library's push consumer publishes to what a heartbeat names, so that it is sent more.
-async fn emit_a_stall(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn emit_a_stall(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut handled) = handling(&bed).await?;
     // `svc` may call it, so that the server would let such a message through.
     let mut db = bed.raw("db.n1").await?;
@@ -187,8 +188,8 @@ async fn emit_a_stall(isolation: Isolation) -> Verdict {
     Ok(if db.settle().await?.messages.is_empty() { Outcome::Ignored } else { Outcome::Succeeds })
 }
 
-async fn emit_twice(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn emit_twice(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let (_svc, mut handled) = handling(&bed).await?;
     let mut raw = bed.raw("evil.n1").await?;
     for (id, broker_id) in [("same", "1"), ("same", "2"), ("other", "3")] {
@@ -204,8 +205,8 @@ async fn emit_twice(isolation: Isolation) -> Verdict {
 }
 
 /// What would break the letter's append, or say that it is another's, is not carried over.
-async fn steer_a_dead_letter(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn steer_a_dead_letter(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let _keeper = bed.keep_dead_letters().await?;
     let (_svc, _handled) = handling(&bed).await?;
     let mut raw = bed.raw("evil.n1").await?;
@@ -213,6 +214,11 @@ async fn steer_a_dead_letter(isolation: Isolation) -> Verdict {
         ("x-dead-consumer", "n2_evil"),
         ("X-Dead-Subject", "mesh.events.svc.made"),
         ("x-dead-sequence", "7"),
+        ("x-dead-deliveries", "77"),
+        ("x-dead-reason", "sly"),
+        ("X-DEAD-ERROR", "sly"),
+        ("x-dead-time", "sly"),
+        ("x-dead-anything", "sly"),
         ("Nats-Expected-Stream", "EVENTS"),
         ("nats-expected-last-sequence", "99"),
     ];
@@ -230,13 +236,16 @@ async fn steer_a_dead_letter(isolation: Isolation) -> Verdict {
     let whole = lines("x-dead-consumer:") == ["x-dead-consumer: n1_svc"]
         && lines("x-dead-subject:") == ["x-dead-subject: mesh.events.evil.x"]
         && lines("x-dead-sequence:") == ["x-dead-sequence: 1"]
+        && lines("x-dead-deliveries:") == ["x-dead-deliveries: 1"]
+        && lines("x-dead-reason:") == ["x-dead-reason: unverifiable"]
+        && lines("x-dead-").iter().all(|line| !line.ends_with("sly"))
         && lines("nats-expected").is_empty();
     if whole { Ok(Outcome::Ignored) } else { Err(headers.into()) }
 }
 
 /// Ids hold as many random bits as nobody guesses. Where one is known all the same, the victim is told.
-async fn suppress_anothers_event(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn suppress_anothers_event(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let mut raw = bed.raw("evil.n1").await?;
     let id = "n1.svc.0194f2d4-0000-7000-8000-000000000000";
     emit(&mut raw, "evil", "a", &[("Nats-Msg-Id", id)]).await?;

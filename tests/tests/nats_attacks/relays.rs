@@ -4,58 +4,37 @@
 use serde_json::Value;
 
 use crate::attack::{Attack, Outcome, Verdict, attack, bed};
-use crate::split::{Bed, Isolation, Setup, Started, TAP};
-use crate::steps::{Witness, ack_inbox, aim_confirmation};
+use crate::split::{Bed, Mode, Setup, Started, TAP};
+use crate::steps::{Witness, aim_confirmation, mark};
 
 pub const ATTACKS: &[Attack] = &[
     attack!(aim_a_confirmation_at_a_declaration, by "a module",
-        "has the stream's confirmation of its event sent where a declaration is", Nowhere, Kept),
+        "has the stream's confirmation of its event sent where a declaration is"),
     attack!(aim_a_confirmation_at_a_new_node, by "a module",
-        "the same, where no declaration is yet", Nowhere, Succeeds),
+        "the same, where no declaration is yet"),
     attack!(aim_a_confirmation_at_a_report, by "a module",
-        "the same, as a host's report", Nowhere, Succeeds),
+        "the same, as a host's report"),
     attack!(aim_a_confirmation_at_an_enrolment, by "a module",
-        "the same, as an enrolment", Nowhere, Succeeds),
+        "the same, as an enrolment"),
     attack!(aim_a_confirmation_at_a_literal_import, by "a module",
-        "the same, where EDGE imports that very subject beside `mesh.control.*`", Succeeds, Succeeds),
+        "the same, where EDGE imports that very subject beside `mesh.control.*`"),
     attack!(aim_a_confirmation_at_an_event, by "a module",
-        "the same, as another's event", Nowhere, Succeeds),
+        "the same, as another's event"),
     attack!(aim_a_confirmation_at_a_replay, by "a module",
-        "the same, as a replay to another's consumer", Nowhere, Succeeds),
+        "the same, as a replay to another's consumer"),
     attack!(aim_a_confirmation_at_the_dead_letters, by "a module",
-        "the same, as a dead letter", Nowhere, Succeeds),
+        "the same, as a dead letter"),
     attack!(aim_a_confirmation_at_a_build, by "a module",
-        "the same, as a build request", Nowhere, Succeeds),
+        "the same, as a build request"),
     attack!(aim_a_confirmation_at_a_streams_end, by "a module",
-        "the same, at the API that deletes a stream", Nowhere, Kept),
+        "the same, at the API that deletes a stream"),
     attack!(aim_a_confirmation_at_a_purge, by "a module",
-        "the same, at the API that empties a stream", Nowhere, Kept),
+        "the same, at the API that empties a stream"),
     attack!(aim_a_confirmation_at_a_purge_of_a_lenient_server, by "a module",
-        "the same, where the server's strict mode is off", Nowhere, Succeeds),
+        "the same, where the server's strict mode is off"),
     attack!(aim_a_confirmation_at_a_consumers_end, by "a module",
-        "the same, at the API that deletes another's consumer", Nowhere, Kept),
+        "the same, at the API that deletes another's consumer"),
 ];
-
-/// Appends one message to a stream by whoever may, and answers its number: whatever came before it has
-/// a lower one.
-async fn mark(bed: &Bed, witness: &mut Witness, stream: &str) -> Started<u64> {
-    let said = match stream {
-        "NODES" => witness.declare("n9", "mark").await?,
-        "BUILDS" => witness.append("mesh.build.request", "mark").await?,
-        "EVENTS_DEAD" => witness.append("mesh.events.dead", "mark").await?,
-        "EVENTS" => witness.append("mesh.replay.n9_mark.a.b", "mark").await?,
-        _ => {
-            let mut host = bed.raw("host.n1").await?;
-            let inbox = ack_inbox(bed, "host.n1", 0xa11);
-            let said = host.request("mesh.control.n1.report", &inbox, &[], b"mark").await?;
-            serde_json::from_slice(&said.body)?
-        }
-    };
-    match (said["stream"].as_str(), said["seq"].as_u64()) {
-        (Some(stored), Some(number)) if stored == stream => Ok(number),
-        _ => Err(said.to_string().into()),
-    }
-}
 
 /// Aims a confirmation at a subject that `stream` takes. It is processed before the attacker's next
 /// append is confirmed, so whether it was stored shows in the number of the mark after it.
@@ -77,14 +56,14 @@ async fn at_a_stream(
     }
 }
 
-async fn stored(isolation: Isolation, stream: &str, target: &str) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn stored(mode: Mode, stream: &str, target: &str) -> Verdict {
+    let bed = bed(mode).await?;
     let mut witness = Witness::of(&bed).await?;
     at_a_stream(&bed, &mut witness, stream, target).await
 }
 
-async fn aim_a_confirmation_at_a_declaration(isolation: Isolation) -> Verdict {
-    let bed = bed(isolation).await?;
+async fn aim_a_confirmation_at_a_declaration(mode: Mode) -> Verdict {
+    let bed = bed(mode).await?;
     let mut witness = Witness::of(&bed).await?;
     let declared = witness.declare("n2", "declared").await?;
     let outcome = at_a_stream(&bed, &mut witness, "NODES", "mesh.node.n2.declare").await?;
@@ -96,40 +75,40 @@ async fn aim_a_confirmation_at_a_declaration(isolation: Isolation) -> Verdict {
     Ok(if bed.is_split() { outcome } else { Outcome::Kept })
 }
 
-async fn aim_a_confirmation_at_a_new_node(isolation: Isolation) -> Verdict {
-    stored(isolation, "NODES", "mesh.node.n2.declare").await
+async fn aim_a_confirmation_at_a_new_node(mode: Mode) -> Verdict {
+    stored(mode, "NODES", "mesh.node.n2.declare").await
 }
 
-async fn aim_a_confirmation_at_a_report(isolation: Isolation) -> Verdict {
-    stored(isolation, "CONTROL", "mesh.control.n2.report").await
+async fn aim_a_confirmation_at_a_report(mode: Mode) -> Verdict {
+    stored(mode, "CONTROL", "mesh.control.n2.report").await
 }
 
-async fn aim_a_confirmation_at_an_enrolment(isolation: Isolation) -> Verdict {
-    stored(isolation, "CONTROL", "mesh.control.enrol").await
+async fn aim_a_confirmation_at_an_enrolment(mode: Mode) -> Verdict {
+    stored(mode, "CONTROL", "mesh.control.enrol").await
 }
 
 /// Why the layout imports with wildcards alone.
-async fn aim_a_confirmation_at_a_literal_import(isolation: Isolation) -> Verdict {
+async fn aim_a_confirmation_at_a_literal_import(mode: Mode) -> Verdict {
     const ENROL: &str = "mesh.control.enrol";
-    let bed = Bed::start(Setup { service: Some(ENROL), ..Setup::of(isolation) }).await?;
+    let bed = Bed::start(Setup { service: Some(ENROL), ..Setup::of(mode) }).await?;
     let mut witness = Witness::of(&bed).await?;
     at_a_stream(&bed, &mut witness, "CONTROL", ENROL).await
 }
 
-async fn aim_a_confirmation_at_an_event(isolation: Isolation) -> Verdict {
-    stored(isolation, "EVENTS", "mesh.events.svc.made").await
+async fn aim_a_confirmation_at_an_event(mode: Mode) -> Verdict {
+    stored(mode, "EVENTS", "mesh.events.svc.made").await
 }
 
-async fn aim_a_confirmation_at_a_replay(isolation: Isolation) -> Verdict {
-    stored(isolation, "EVENTS", "mesh.replay.n1_svc.evil.x").await
+async fn aim_a_confirmation_at_a_replay(mode: Mode) -> Verdict {
+    stored(mode, "EVENTS", "mesh.replay.n1_svc.evil.x").await
 }
 
-async fn aim_a_confirmation_at_the_dead_letters(isolation: Isolation) -> Verdict {
-    stored(isolation, "EVENTS_DEAD", "mesh.events.dead").await
+async fn aim_a_confirmation_at_the_dead_letters(mode: Mode) -> Verdict {
+    stored(mode, "EVENTS_DEAD", "mesh.events.dead").await
 }
 
-async fn aim_a_confirmation_at_a_build(isolation: Isolation) -> Verdict {
-    stored(isolation, "BUILDS", "mesh.build.request").await
+async fn aim_a_confirmation_at_a_build(mode: Mode) -> Verdict {
+    stored(mode, "BUILDS", "mesh.build.request").await
 }
 
 /// Aims a confirmation at a call of the API, which it handles at once, and looks for the server's record
@@ -150,8 +129,8 @@ async fn at_the_api(setup: Setup, call: &str) -> Started<(Bed, Option<Value>)> {
 }
 
 /// The API's answer to a call that it was made to get: its error's number.
-async fn refused_by_the_api(isolation: Isolation, call: &str, code: u64) -> Verdict {
-    let (bed, record) = at_the_api(Setup::of(isolation), call).await?;
+async fn refused_by_the_api(mode: Mode, call: &str, code: u64) -> Verdict {
+    let (bed, record) = at_the_api(Setup::of(mode), call).await?;
     let mut witness = Witness::of(&bed).await?;
     let whole = witness.messages("EVENTS").await? == Some(2)
         && witness.consumer("EVENTS", "n1_svc").await?.is_some();
@@ -169,22 +148,22 @@ async fn refused_by_the_api(isolation: Isolation, call: &str, code: u64) -> Verd
 const WANTS_NO_BODY: u64 = 10038;
 const UNKNOWN_FIELD: u64 = 10025;
 
-async fn aim_a_confirmation_at_a_streams_end(isolation: Isolation) -> Verdict {
-    refused_by_the_api(isolation, "STREAM.DELETE.EVENTS", WANTS_NO_BODY).await
+async fn aim_a_confirmation_at_a_streams_end(mode: Mode) -> Verdict {
+    refused_by_the_api(mode, "STREAM.DELETE.EVENTS", WANTS_NO_BODY).await
 }
 
-async fn aim_a_confirmation_at_a_purge(isolation: Isolation) -> Verdict {
-    refused_by_the_api(isolation, "STREAM.PURGE.EVENTS", UNKNOWN_FIELD).await
+async fn aim_a_confirmation_at_a_purge(mode: Mode) -> Verdict {
+    refused_by_the_api(mode, "STREAM.PURGE.EVENTS", UNKNOWN_FIELD).await
 }
 
-async fn aim_a_confirmation_at_a_consumers_end(isolation: Isolation) -> Verdict {
-    refused_by_the_api(isolation, "CONSUMER.DELETE.EVENTS.n1_svc", WANTS_NO_BODY).await
+async fn aim_a_confirmation_at_a_consumers_end(mode: Mode) -> Verdict {
+    refused_by_the_api(mode, "CONSUMER.DELETE.EVENTS.n1_svc", WANTS_NO_BODY).await
 }
 
 /// A purge up to a number: the confirmation names a stream, which strict mode refuses, and its number.
-async fn aim_a_confirmation_at_a_purge_of_a_lenient_server(isolation: Isolation) -> Verdict {
+async fn aim_a_confirmation_at_a_purge_of_a_lenient_server(mode: Mode) -> Verdict {
     // Of all streams NODES alone may be purged: its roll-up needs that.
-    let setup = Setup { strict: false, ..Setup::of(isolation) };
+    let setup = Setup { strict: false, ..Setup::of(mode) };
     let (_bed, record) = at_the_api(setup, "STREAM.PURGE.NODES").await?;
     let Some(record) = record else { return Ok(Outcome::Nowhere) };
     let response: Value = serde_json::from_str(record["response"].as_str().unwrap_or_default())?;

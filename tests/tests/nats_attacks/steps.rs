@@ -3,11 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use mesh_core::topology::Topology;
 use mesh_testkit::servers::nats::{RawMessage, RawNats};
 use serde_json::{Value, json};
 
 use crate::attack::{Outcome, Verdict, bed};
-use crate::split::{Bed, Isolation, PATIENCE, Started};
+use crate::split::{Bed, Mode, PATIENCE, Started};
 
 /// An address in the inbox of the user of that name where the server's words come, and nobody else's.
 pub fn ack_inbox(bed: &Bed, who: &str, random: u128) -> String {
@@ -29,12 +30,12 @@ pub fn no_subscription(filter: &str, group: Option<&str>) -> String {
 /// `who` publishes to each of `subjects`, and the server refuses each, by its name; `allowed` it does
 /// not, so the refusal is not of everything.
 pub async fn publishes_are_refused(
-    isolation: Isolation,
+    mode: Mode,
     who: &str,
     allowed: &str,
     subjects: &[&str],
 ) -> Verdict {
-    let bed = bed(isolation).await?;
+    let bed = bed(mode).await?;
     let mut raw = bed.raw(who).await?;
     raw.publish(allowed, None, &[], b"{}").await?;
     let settled = raw.settle().await?;
@@ -53,11 +54,11 @@ pub async fn publishes_are_refused(
 
 /// `who` subscribes to each of `filters`, and the server refuses each; its own inbox it does not.
 pub async fn subscriptions_are_refused(
-    isolation: Isolation,
+    mode: Mode,
     who: &str,
     filters: &[(&str, Option<&str>)],
 ) -> Verdict {
-    let bed = bed(isolation).await?;
+    let bed = bed(mode).await?;
     let mut raw = bed.raw(who).await?;
     let inbox = mesh_core::topology::Inbox::of(&bed.user(who).principal);
     raw.subscribe(inbox.filter().as_str(), None).await?;
@@ -120,6 +121,11 @@ impl Witness {
         Ok(Some(info["state"]["messages"].as_u64().ok_or_else(|| info.to_string())?))
     }
 
+    /// What the server says of a stream.
+    pub async fn about(&mut self, stream: &str) -> Started<Value> {
+        self.api(&format!("STREAM.INFO.{stream}"), &Value::Null).await
+    }
+
     /// The last message of a subject, with its body decoded.
     pub async fn last(&mut self, stream: &str, subject: &str) -> Started<Option<Value>> {
         let body = json!({ "last_by_subj": subject });
@@ -166,6 +172,51 @@ pub async fn aim_confirmation(
         Some(2..) => Ok(confirmed),
         _ => Err(format!("not both were stored: {said}").into()),
     }
+}
+
+/// Appends one message to a stream by whoever may, and answers its number: whatever came before it has
+/// a lower one.
+pub async fn mark(bed: &Bed, witness: &mut Witness, stream: &str) -> Started<u64> {
+    let said = match stream {
+        "NODES" => witness.declare("n9", "mark").await?,
+        "BUILDS" => witness.append("mesh.build.request", "mark").await?,
+        "EVENTS_DEAD" => witness.append("mesh.events.dead", "mark").await?,
+        "EVENTS" => witness.append("mesh.replay.n9_mark.a.b", "mark").await?,
+        _ => {
+            let mut host = bed.raw("host.n1").await?;
+            let inbox = ack_inbox(bed, "host.n1", 0xa11);
+            let said = host.request("mesh.control.n1.report", &inbox, &[], b"mark").await?;
+            serde_json::from_slice(&said.body)?
+        }
+    };
+    match (said["stream"].as_str(), said["seq"].as_u64()) {
+        (Some(stored), Some(number)) if stored == stream => Ok(number),
+        _ => Err(said.to_string().into()),
+    }
+}
+
+/// Claims pass quickly, and there are three tries.
+pub fn quick(mut topology: Topology) -> Topology {
+    for mut spec in topology.consumers().to_vec() {
+        spec.rules.ack_wait = Duration::from_secs(1);
+        spec.rules.max_deliver = spec.rules.max_deliver.map(|_| 3);
+        topology = topology.with_consumer(spec);
+    }
+    topology
+}
+
+/// Appends as `who`, and answers the stream's word.
+pub async fn append(
+    bed: &Bed,
+    raw: &mut RawNats,
+    who: &str,
+    subject: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Started<Value> {
+    let inbox = ack_inbox(bed, who, 0xfeed);
+    let said = raw.request(subject, &inbox, headers, body).await?;
+    Ok(serde_json::from_slice(&said.body)?)
 }
 
 /// Asks again and again until it is so.

@@ -60,19 +60,24 @@ pub async fn emit_as(
     id: &str,
     more: &[(&str, &str)],
 ) -> Started<()> {
-    let mut headers = vec![
-        ("x-event-id", id),
-        ("x-source", source),
-        ("x-node", "n1"),
-        ("x-time", "2026-01-02T03:04:05.678Z"),
-        ("content-type", "application/json"),
-    ];
+    let mut headers = event_headers(source, id).to_vec();
     headers.extend_from_slice(more);
     raw.publish(subject, None, &headers, b"{}").await?;
     match raw.settle().await?.errors.as_slice() {
         [] => Ok(()),
         errors => Err(format!("{errors:?}").into()),
     }
+}
+
+/// What an event has to say of itself.
+pub const fn event_headers<'a>(source: &'a str, id: &'a str) -> [(&'a str, &'a str); 5] {
+    [
+        ("x-event-id", id),
+        ("x-source", source),
+        ("x-node", "n1"),
+        ("x-time", "2026-01-02T03:04:05.678Z"),
+        ("content-type", "application/json"),
+    ]
 }
 
 /// The next event that the handler is given.

@@ -145,7 +145,7 @@ fn made(id: &str) -> Message {
 #[tokio::test]
 async fn an_event_that_is_given_up_is_a_dead_letter_and_can_be_sent_back() {
     for isolation in [Isolation::Split, Isolation::OneAccount] {
-        let bed = Bed::start(Setup::of(isolation)).await.unwrap();
+        let bed = Bed::start(Setup::scoped(isolation)).await.unwrap();
         let _keeper = bed.keep_dead_letters().await.unwrap();
         let (_n1, mut given) = consuming(&bed, "evil.n1", |event| {
             if event.replayed { Ok(()) } else { Err(HandlerError::reject("no such account")) }

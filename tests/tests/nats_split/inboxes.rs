@@ -12,7 +12,7 @@ use crate::{module, soon};
 #[test]
 fn nobody_is_granted_all_inboxes_or_everything() {
     for isolation in [Isolation::Split, Isolation::OneAccount] {
-        let layout = layout(&Setup::of(isolation)).unwrap();
+        let layout = layout(&Setup::scoped(isolation)).unwrap();
         assert!(layout.users().len() > 12);
         for user in layout.users().iter().filter(|user| user.name() != TAP) {
             for text in
@@ -29,7 +29,7 @@ fn nobody_is_granted_all_inboxes_or_everything() {
 #[tokio::test]
 async fn modules_listen_only_where_they_may_and_are_answered_only_in_their_inboxes() {
     // In one account, so that one listener hears everything that anybody publishes.
-    let bed = Bed::start(Setup::of(Isolation::OneAccount)).await.unwrap();
+    let bed = Bed::start(Setup::scoped(Isolation::OneAccount)).await.unwrap();
     let mut tap = bed.raw(TAP).await.unwrap();
     tap.subscribe("mesh.>", None).await.unwrap();
     tap.subscribe("$JS.ACK.>", None).await.unwrap();

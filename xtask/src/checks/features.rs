@@ -8,7 +8,7 @@ use crate::run::{Failure, Workspace};
 const SETS: &[(&str, &[&str])] = &[
     ("mesh-sdk", &["", "memory", "nats", "amqp", "store"]),
     ("mesh-federation", &["", "discovery", "security"]),
-    ("mesh-control", &["", "secrets", "genesis", "supervisor"]),
+    ("mesh-control", &["", "folder", "secrets", "genesis", "supervisor"]),
 ];
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {

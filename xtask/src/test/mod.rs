@@ -3,6 +3,7 @@
 pub(crate) mod examples;
 mod interop;
 mod nats_server;
+pub(crate) mod oldest;
 mod python;
 mod rabbitmq;
 mod suites;

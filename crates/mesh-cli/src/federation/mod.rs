@@ -8,12 +8,14 @@ mod guards;
 mod keygen;
 mod listing;
 mod operator;
-mod runtime;
 mod serve;
 mod watch;
 
 use clap::{Args, Subcommand};
 
+pub(crate) use config::Span;
+
+use crate::runtime;
 use crate::shell::{Exit, Failure, Shell};
 
 /// A realm's gateway: serve one, and ask it.

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::config::{self, Bus, GatewayFile};
 use super::desk::ours;
-use super::runtime::words;
+use super::runtime::{dial, words};
 use crate::shell::{Failure, Shell};
 
 /// Which gateway, and how it is reached.
@@ -92,20 +92,6 @@ fn of_file(file: &GatewayFile) -> Result<PathBuf, Failure> {
             "give `local` a credential in the gateway's file",
         )),
     }
-}
-
-/// Connects to the broker that a credential leads to.
-pub(super) async fn dial(credential: &std::path::Path) -> Result<Connection, Failure> {
-    mesh_sdk::connect(credential).await.map_err(|error| {
-        let hint = match &error {
-            mesh_sdk::ConnectError::Bootstrap { .. } => "name a credential of somebody",
-            _ => {
-                "see that the file can be read, that the broker runs at its address with a certificate of \
-                 its fingerprint, and that it still takes its user and password"
-            }
-        };
-        Failure::new(words(&error), hint).at(credential.display())
-    })
 }
 
 /// Whether a text is a URI at all, before anybody is asked.

@@ -11,6 +11,9 @@ pub(crate) enum Exit {
     Refused,
     /// Ctrl-C.
     Interrupted,
+    /// As a program ended that was run.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no program is run there"))]
+    As(u8),
 }
 
 /// The same for people.
@@ -34,6 +37,7 @@ impl From<Exit> for ExitCode {
             Exit::Fault => 1,
             Exit::Refused => 2,
             Exit::Interrupted => 130,
+            Exit::As(code) => code,
         })
     }
 }

@@ -28,6 +28,48 @@ pub(crate) struct Mark<'a> {
     pub(crate) hint: &'a str,
 }
 
+/// A line of a file that somebody is shown, without anything being wrong with it.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown<'a> {
+    pub(crate) what: &'a str,
+    pub(crate) file: &'a str,
+    /// From 1.
+    pub(crate) line: usize,
+    /// In characters, from 1.
+    pub(crate) column: usize,
+    /// What the file says; nothing, where it isn't to be shown.
+    pub(crate) text: Option<&'a str>,
+    /// What stands there; may be empty.
+    pub(crate) label: &'a str,
+}
+
+/// As [`render`], of the value that stands at a place.
+pub(crate) fn render_shown(shown: &Shown<'_>) -> String {
+    let [what, file, label] =
+        [shown.what, shown.file, shown.label].map(|text| Printable(text).to_string());
+    let span = shown.text.map(|text| value_at(text, shown.line, shown.column)).unwrap_or_default();
+    let place =
+        Placed { line: shown.line, column: shown.column, text: shown.text, span, label: &label };
+    let group = placed(Group::with_title(Level::NOTE.primary_title(what.as_str())), &file, &place);
+    Renderer::styled().note(HINT).render(&[group])
+}
+
+/// The bytes of the value, or the name, that begins at a line and column.
+fn value_at(text: &str, line: usize, column: usize) -> Range<usize> {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let mark = if line == 1 { mark_of(text) } else { 0 };
+    let rest = text.get(before + mark..).unwrap_or_default();
+    let skipped: usize = rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum();
+    let start = before + mark + skipped;
+    let value = text.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
+    let length = match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => value[1..].find(quote).map(|end| end + 2),
+        Some('[' | '{') => Some(value.trim_end().len()),
+        _ => value.find(|c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}' | '#' | '=')),
+    };
+    start..start + length.unwrap_or(value.trim_end().len())
+}
+
 /// The most bytes of a line before and behind the place: a file may be one line of a megabyte.
 const AROUND: usize = 160;
 
@@ -37,29 +79,44 @@ pub(crate) fn render(mark: &Mark<'_>) -> String {
     // The library escapes what it is shown of a file, but no names.
     let [what, file, label, hint] =
         [mark.what, mark.file, mark.label, mark.hint].map(|text| Printable(text).to_string());
-    let mut group = Group::with_title(level.primary_title(what).id(mark.code));
-    let origin = Origin::path(file.as_str()).line(mark.line).char_column(mark.column);
-    if let Some(Part { line, span, is_whole }) = shown(mark).map(|text| around(text, &mark.span)) {
-        let label = Some(label.as_str()).filter(|label| !label.is_empty());
-        let annotation = AnnotationKind::Primary.span(span).label(label);
-        let snippet = Snippet::source(line).line_start(mark.line).annotation(annotation);
-        group = match is_whole {
-            // The snippet knows the place itself.
-            true => group.element(snippet.path(file.as_str())),
-            false => group.element(origin).element(snippet),
-        };
-    } else {
-        group = group.element(origin);
-    }
+    let group = Group::with_title(level.primary_title(what).id(mark.code));
+    let Mark { line, column, text, span, .. } = mark.clone();
+    let group = placed(group, &file, &Placed { line, column, text, span, label: &label });
     let group = group.element(Level::HELP.with_name("hint").message(hint));
     Renderer::styled().error(ERROR).warning(WARNING).help(HINT).render(&[group])
 }
 
+/// A place in a file, with texts that are escaped.
+struct Placed<'a> {
+    line: usize,
+    column: usize,
+    text: Option<&'a str>,
+    span: Range<usize>,
+    label: &'a str,
+}
+
+/// The same group with the line at the place, or the place alone.
+fn placed<'a>(group: Group<'a>, file: &'a str, place: &Placed<'a>) -> Group<'a> {
+    let origin = Origin::path(file).line(place.line).char_column(place.column);
+    let Some(Part { line, span, is_whole }) = shown(place).map(|text| around(text, &place.span))
+    else {
+        return group.element(origin);
+    };
+    let label = Some(place.label).filter(|label| !label.is_empty());
+    let annotation = AnnotationKind::Primary.span(span).label(label);
+    let snippet = Snippet::source(line).line_start(place.line).annotation(annotation);
+    match is_whole {
+        // The snippet knows the place itself.
+        true => group.element(snippet.path(file)),
+        false => group.element(origin).element(snippet),
+    }
+}
+
 /// The text, unless the line at the place has a password: that of a URL, as in a credential that was taken
 /// for a file of another kind.
-fn shown<'a>(mark: &Mark<'a>) -> Option<&'a str> {
-    let text = mark.text?;
-    let start = text.floor_char_boundary(mark.span.start);
+fn shown<'a>(place: &Placed<'a>) -> Option<&'a str> {
+    let text = place.text?;
+    let start = text.floor_char_boundary(place.span.start);
     let first = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line = text[first..].lines().next().unwrap_or_default();
     let mut urls = line.split("://").skip(1);
@@ -161,6 +218,23 @@ mod tests {
         assert!(shown.len() < 1_000, "{shown}");
         let shown = plain(&text, 0..text.len());
         assert!(shown.len() < 2_000, "{shown}");
+    }
+
+    #[test]
+    fn a_value_is_shown_whole_and_nothing_behind_it() {
+        for (line, column, value) in [
+            ("emits = ['sent', 'lost'] # x", 10, "'sent'"),
+            ("administrator = true # x", 17, "true"),
+            ("tools = [{ name = \"a\" }]", 10, "{ name = \"a\" }]"),
+            ("[[tools]]", 1, "[[tools]]"),
+            ("name = 'é', x", 8, "'é'"),
+            ("a", 9, ""),
+        ] {
+            let text = format!("# é\n{line}\nb = 1");
+            assert_eq!(&text[value_at(&text, 2, column)], value, "{line}");
+        }
+        assert_eq!(value_at("\u{feff}a = 1", 1, 5), 7..8);
+        assert_eq!(value_at("", 7, 7), 0..0);
     }
 
     #[test]

@@ -5,6 +5,10 @@
 #[cfg(unix)]
 mod amqp;
 #[cfg(unix)]
+mod bus;
+#[cfg(unix)]
+mod bus_run;
+#[cfg(unix)]
 mod captured;
 mod check;
 mod explain;
@@ -15,7 +19,10 @@ mod files;
 mod given;
 #[cfg(unix)]
 mod nats;
+#[cfg(unix)]
+mod operator;
 mod output;
+mod perm;
 mod readme;
 mod shell;
 mod snapshots;

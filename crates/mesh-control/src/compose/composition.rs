@@ -1,13 +1,16 @@
 use std::collections::HashSet;
 
 use mesh_core::identity::Principal;
-use mesh_core::manifest::{Bus, Mesh, MeshFile, Problem, ProblemKind, Problems, Severity};
+use mesh_core::manifest::{
+    Bus, Mesh, MeshFile, ModuleManifest, Problem, ProblemKind, Problems, Severity,
+};
 use mesh_core::subject::{MAX_SUBJECT_BYTES, SubjectError, SubjectProblem};
 use mesh_core::topology::Topology;
 
 use super::manifests::Manifests;
 use super::nats;
 use super::principals::users;
+use super::rabbit::{Definitions, Host, Member, PasswordHash, RabbitError};
 use super::{ComposeError, More, Place, Refused, Source, User, Verifiers};
 
 /// What follows from a mesh's files: who has a user with which grants, and what the broker holds.
@@ -26,7 +29,7 @@ impl Composition {
     /// assignment of its module's name.
     ///
     /// A manifest that can't be read, two of one module of which none is the one that the mesh file names,
-    /// one that no assignment wants, and an assignment without one are [`refused`](Self::refused), and
+    /// one that claims a seat which another module has, one that no assignment wants, and an assignment without one are [`refused`](Self::refused), and
     /// everybody else is composed as if they were not there. What is wrong *between* files takes nothing
     /// from anybody: a call of a tool that is not there is granted, since the caller's manifest says so,
     /// and told as a [warning](Self::warnings).
@@ -39,14 +42,22 @@ impl Composition {
         more: &More,
     ) -> Result<Self, Problems> {
         let file = MeshFile::parse(mesh_file.file, mesh_file.text)?;
-        let Manifests { sound, mut refused } = Manifests::of(&file, manifests);
-        let (mesh, problems) = Mesh::resolve_as_far(&file, &sound);
+        let Manifests { mut sound, mut refused } = Manifests::of(&file, manifests);
+        let (mut mesh, mut problems) = Mesh::resolve_as_far(&file, &sound);
+        let seconds = second_claims(&mut sound, &problems);
+        if !seconds.is_empty() {
+            refused.extend(seconds);
+            (mesh, problems) = Mesh::resolve_as_far(&file, &sound);
+        }
         let broken = refused.iter().filter_map(|refused| refused.module.clone());
         let broken: HashSet<String> = broken.collect();
         let (mut bad, mut warnings) = (Vec::new(), Vec::new());
         for problem in problems {
             match &problem.kind {
-                ProblemKind::UnknownNode { .. } => bad.push(problem),
+                // Of a module that has a seat and runs twice, nobody knows which is meant.
+                ProblemKind::UnknownNode { .. } | ProblemKind::SeatTaken { .. } => {
+                    bad.push(problem);
+                }
                 // The file that was to be its manifest is refused already, and says why.
                 ProblemKind::UnknownModule { module, .. } if broken.contains(module.as_str()) => {}
                 ProblemKind::UnknownModule { module, .. }
@@ -142,6 +153,68 @@ impl Composition {
     pub fn nats(&self, verifiers: &dyn Verifiers, place: &Place) -> Result<String, ComposeError> {
         nats::file(self, verifiers, place)
     }
+
+    /// The accounts and their users alone, for a server that is somebody else's: what stands within its
+    /// `accounts { … }`, without a system account, which it has or hasn't. Its other accounts know nothing of
+    /// these, and these nothing of them.
+    ///
+    /// # Errors
+    /// As [`nats`](Self::nats).
+    pub fn nats_accounts(&self, verifiers: &dyn Verifiers) -> Result<String, ComposeError> {
+        nats::accounts(self, verifiers)?.within()
+    }
+
+    /// The definitions of this mesh on a RabbitMQ (protocol §7), in a virtual host of this name: everybody's
+    /// account, and the durable queues. `hash` is asked by the names that users have here, `mail.n1`; on AMQP
+    /// they log in as [`Principal::amqp_user`], and the controller as `substrate`.
+    ///
+    /// # Errors
+    /// [`RabbitError`], with everybody who has no hash.
+    pub fn rabbit(
+        &self,
+        vhost: &str,
+        hash: &dyn Fn(&str) -> Option<PasswordHash>,
+    ) -> Result<Definitions, RabbitError> {
+        let mut host = Host::new(vhost)?;
+        let mut without = Vec::new();
+        // Gateways meet in a virtual host of their own, and on AMQP the controller is one user.
+        let here = self.users.iter().filter(|user| {
+            let principal = user.principal();
+            let controllers = matches!(principal, Principal::Controller { .. });
+            !matches!(principal, Principal::Gateway { .. })
+                && (!controllers || user.name() == "controller")
+        });
+        for user in here {
+            let Some(hash) = hash(user.name()) else {
+                without.push(user.name().to_owned());
+                continue;
+            };
+            let principal = user.principal().clone();
+            host = host.member(match principal {
+                Principal::Controller { .. } => Member::controller(principal, hash),
+                _ => Member::new(principal, user.permissions(), hash),
+            })?;
+        }
+        if !without.is_empty() {
+            return Err(RabbitError::NoHash(without));
+        }
+        Ok(host.topology(&self.topology)?.definitions())
+    }
+}
+
+/// Takes out the modules that claim a seat which another has, and says that they are refused.
+fn second_claims(sound: &mut Vec<ModuleManifest>, problems: &[Problem]) -> Vec<Refused> {
+    let mut refused = Vec::new();
+    sound.retain(|manifest| {
+        let mut claims = problems.iter().filter(|problem| {
+            matches!(problem.kind, ProblemKind::SeatTaken { .. })
+                && *problem.file == *manifest.file()
+        });
+        let Some(claim) = claims.next() else { return true };
+        refused.push(Refused::of(Some(manifest.name.to_string()), claim.clone()));
+        false
+    });
+    refused
 }
 
 /// What is wrong between files, as a warning. Nothing, where it only follows from what is refused: an

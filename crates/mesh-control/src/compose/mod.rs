@@ -40,6 +40,7 @@ mod more;
 mod nats;
 mod place;
 mod principals;
+pub mod rabbit;
 mod refused;
 mod source;
 mod user;

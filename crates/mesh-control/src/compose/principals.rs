@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{AssignedModule, Bus, Isolation, Mesh, MeshFile};
 use mesh_core::name::{InstanceName, ModuleName, NodeName, PersonName};
-use mesh_core::permissions::{Answers, Origin, Permissions, Responses, Rights};
+use mesh_core::permissions::{Answers, Origin, Permissions, Rights};
 use mesh_core::subject::SubjectError;
 
 use super::{Account, Because, Gateway, Grant, Line, More, User};
@@ -78,7 +78,7 @@ fn instances(
     lines: &Lines<'_>,
 ) -> Result<Vec<User>, SubjectError> {
     let manifest = &module.manifest;
-    let (grants, answers) = (manifest.grants(), lasting(answers, module));
+    let (grants, answers) = (manifest.grants(), manifest.answers(answers));
     let path: Arc<str> = manifest.file().into();
     let written = |field: String| {
         let (line, column) = manifest.place(&field);
@@ -93,17 +93,6 @@ fn instances(
             Ok(user(home, principal, &rights, Some(line), written))
         })
         .collect()
-}
-
-/// An answer's budget lasts as long as the module's slowest tool may take: a right that ends before would
-/// make its answer vanish, and nobody hear of it.
-fn lasting(configured: Answers, module: &AssignedModule) -> Answers {
-    let Answers::AllowResponses(Responses { max, expires }) = configured else {
-        return configured;
-    };
-    let slowest = module.manifest.tools.iter().map(|tool| tool.timeout).max();
-    let expires = slowest.unwrap_or_default().max(expires);
-    Answers::AllowResponses(Responses { max, expires })
 }
 
 fn gateway(gateway: &Gateway, lines: &Lines<'_>) -> User {

@@ -25,6 +25,12 @@ impl Server {
         Ok(Self { host, port, login })
     }
 
+    /// The same server with this log-in.
+    #[must_use]
+    pub fn with_login(self, login: Login) -> Self {
+        Self { login: Some(login), ..self }
+    }
+
     /// Its name or address.
     #[must_use]
     pub fn host(&self) -> &Host {

@@ -156,6 +156,15 @@ impl BrokerUrl {
         }
     }
 
+    /// The same broker with this log-in; one in this process has none.
+    #[must_use]
+    pub fn with_login(mut self, login: Login) -> Self {
+        if let Self::Amqps { server, .. } | Self::Nats { server } = &mut self {
+            *server = server.clone().with_login(login);
+        }
+        self
+    }
+
     /// The URL with the password in it, in canonical form: NATS as `tls://`, port always written.
     #[must_use]
     pub fn expose(&self) -> String {

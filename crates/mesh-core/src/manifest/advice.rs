@@ -53,6 +53,7 @@ impl ProblemKind {
             Self::NobodyConsumes(_) => "nobody-consumes",
             Self::NobodyProvides { .. } => "nobody-provides",
             Self::SeveralProvide { .. } => "several-provide",
+            Self::SeatTaken { .. } => "seat-taken",
         }
     }
 
@@ -123,6 +124,7 @@ impl ProblemKind {
                 "let a module list it under `provides`, or leave it out"
             }
             Self::SeveralProvide { .. } => "say which with `from`",
+            Self::SeatTaken { .. } => "a seat has one holder in a mesh: leave one of the two out",
             Self::SubjectTooLong(_) => "shorten the event's name",
         };
         hint.into()
@@ -141,7 +143,7 @@ fn right_name(error: &NameError) -> &'static str {
     match (error.problem, error.kind) {
         (NameProblem::Reserved, _) => "choose another",
         (NameProblem::TooLong { .. }, _) => "shorten it",
-        (_, "module name" | "node name" | "person name") => {
+        (_, "module name" | "node name" | "person name" | "seat name") => {
             "small letters, digits and `-`, and no `-` first"
         }
         (_, "event name") => "words joined by `.`, each of letters, digits, `-` and `_`",

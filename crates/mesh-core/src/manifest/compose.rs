@@ -7,7 +7,7 @@ use super::{
 };
 use crate::identity::Principal;
 use crate::name::{ModuleName, NodeName, ToolName};
-use crate::permissions::{ModuleGrants, Permissions, PersonGrants};
+use crate::permissions::{Answers, ModuleGrants, Permissions, PersonGrants, Responses, Rights};
 use crate::subject::{Filter, SubjectError};
 use crate::topology::Topology;
 
@@ -67,7 +67,9 @@ impl Mesh {
         match principal {
             Principal::Module { node, module } => match self.module(module) {
                 Some(found) if found.nodes.contains(node) => {
-                    Permissions::of_module(node, module, &found.manifest.grants())
+                    let answers = found.manifest.answers(self.bus().answers);
+                    let grants = found.manifest.grants();
+                    Ok(Rights::of_module(node, module, &grants, answers)?.permissions())
                 }
                 _ => Ok(Permissions::default()),
             },
@@ -89,6 +91,18 @@ impl Mesh {
 }
 
 impl ModuleManifest {
+    /// How it may answer, where the mesh says `answers`: a budget lasts as long as its slowest tool may
+    /// take, if that is longer (protocol §4).
+    #[must_use]
+    pub fn answers(&self, answers: Answers) -> Answers {
+        let Answers::AllowResponses(budget) = answers else {
+            return answers;
+        };
+        let slowest = self.tools.iter().map(|tool| tool.timeout).max().unwrap_or_default();
+        let expires = budget.expires.max(slowest);
+        Answers::AllowResponses(Responses { expires, ..budget })
+    }
+
     /// What its account follows from.
     #[must_use]
     pub fn grants(&self) -> ModuleGrants {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{EventPattern, PatternError, SchemaError, ToolRef, ToolRefError};
-use crate::name::{EventName, ModuleName, NameError, NodeName, ProvisionName};
+use crate::name::{EventName, ModuleName, NameError, NodeName, ProvisionName, SeatName};
 
 /// What is wrong in a manifest or a mesh file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -236,6 +236,16 @@ pub enum ProblemKind {
         provision: ProvisionName,
         /// The modules, with commas between them.
         modules: String,
+    },
+    /// A seat that somebody has already: of another module, or of the same on another node.
+    #[error("the seat {seat} is {by}'s already, by {earlier}")]
+    SeatTaken {
+        /// The seat.
+        seat: SeatName,
+        /// Who has it: `nats on n1`.
+        by: String,
+        /// Where that is said: `file:line:column`.
+        earlier: String,
     },
 }
 

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::{Access, MeshFile, ModuleManifest, Problem, Provision, Requirement, Tool, ToolRef};
+use super::{
+    Access, Bus, MeshFile, ModuleManifest, Problem, Provision, Requirement, Tool, ToolRef,
+};
 use crate::identity::Instance;
 use crate::identity::Principal;
 use crate::name::{EventName, ModuleName, NodeName, PersonName, ProvisionName};
@@ -13,6 +15,7 @@ pub struct Mesh {
     pub(super) nodes: Vec<NodeName>,
     pub(super) modules: BTreeMap<ModuleName, AssignedModule>,
     pub(super) people: BTreeMap<PersonName, Access>,
+    pub(super) bus: Bus,
     pub(super) warnings: Vec<Problem>,
 }
 
@@ -53,6 +56,12 @@ impl Mesh {
     /// The people, by name.
     pub fn people(&self) -> impl ExactSizeIterator<Item = (&PersonName, &Access)> {
         self.people.iter()
+    }
+
+    /// The server that carries it, and how its accounts are made.
+    #[must_use]
+    pub fn bus(&self) -> &Bus {
+        &self.bus
     }
 
     /// What may not be meant.

@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::source::Source;
 use super::{EventPattern, Problem, ProblemKind, Problems, Severity, Tool, ToolRef, tool};
 use crate::json::JsonText;
-use crate::name::{EventName, ModuleName, ProvisionName, ToolName};
+use crate::name::{EventName, ModuleName, ProvisionName, SeatName, ToolName};
 use crate::provision::is_reserved_tool;
 use crate::subject::MAX_SUBJECT_BYTES;
 
@@ -28,6 +28,8 @@ pub struct ModuleManifest {
     pub provides: Vec<Provision>,
     /// What it needs an instance of.
     pub requires: Vec<Requirement>,
+    /// The seats of the mesh that it takes; each has one holder in a mesh.
+    pub claims: Vec<SeatName>,
     pub(super) source: Source,
 }
 
@@ -71,6 +73,8 @@ pub(super) struct RawModule {
     provides: Vec<RawProvision>,
     #[serde(default)]
     requires: Vec<RawRequirement>,
+    #[serde(default)]
+    claims: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -120,6 +124,7 @@ impl ModuleManifest {
         let tools = tools(&mut checker, raw.tools);
         let provides = provides(&mut checker, &raw.provides);
         let requires = requires(&mut checker, raw.requires);
+        let claims = checker.all_parsed("claims", &raw.claims);
         let source = checker.finish()?;
         // A name that is a mistake has been reported, so `finish` has returned.
         let name = name.ok_or_else(|| Problems::new(Vec::new()))?;
@@ -132,6 +137,7 @@ impl ModuleManifest {
             tools,
             provides,
             requires,
+            claims,
             source,
         })
     }

@@ -59,6 +59,7 @@ impl Mesh {
                 .iter()
                 .map(|person| (person.name.clone(), person.access.clone()))
                 .collect(),
+            bus: file.bus.clone(),
             warnings: Vec::new(),
         };
         let providers = mesh.all_providers();
@@ -68,6 +69,7 @@ impl Mesh {
         }
         mesh.check_events(&mut problems);
         mesh.check_people(file, near, &mut problems);
+        mesh.check_seats(file, &mut problems);
         problems.sort_by(|a, b| {
             let key = |p: &Problem| (p.severity, Arc::clone(&p.file), p.line, p.column);
             key(a).cmp(&key(b))

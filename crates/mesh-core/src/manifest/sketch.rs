@@ -26,8 +26,10 @@ impl FileKind {
     /// ```
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        const MODULE: [&str; 8] =
-            ["name", "version", "emits", "consumes", "calls", "tools", "provides", "requires"];
+        const MODULE: [&str; 9] = [
+            "name", "version", "emits", "consumes", "calls", "tools", "provides", "requires",
+            "claims",
+        ];
         let table = sketch(text);
         if table.contains_key("nodes") || table.contains_key("assignments") {
             return Some(Self::Mesh);

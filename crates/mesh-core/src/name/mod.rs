@@ -28,5 +28,5 @@ pub use fold::folded;
 pub(crate) use grammar::{Class, printable, realm as realm_problem, realm_in_uri, special};
 pub use types::{
     CommandName, ConsumerName, EventName, InstanceName, ModuleName, NodeName, PersonName,
-    ProvisionName, RealmName, TokenId, ToolName,
+    ProvisionName, RealmName, SeatName, TokenId, ToolName, UserName,
 };

@@ -76,6 +76,18 @@ fn a_consumer_name_tells_its_module() {
 }
 
 #[test]
+fn a_user_has_one_or_two_labels_and_is_no_path() {
+    for good in ["controller", "mail.n1", "person.ada", "enrol.t0k3n-1"] {
+        assert_eq!(UserName::new(good).unwrap().as_str(), good);
+    }
+    assert_eq!(problem(UserName::new("a.b.c")), NameProblem::Character { found: '.', offset: 3 });
+    assert_eq!(problem(UserName::new("..")), NameProblem::Empty { offset: 0 });
+    assert_eq!(problem(UserName::new("a.")), NameProblem::Empty { offset: 2 });
+    assert_eq!(problem(UserName::new("../a")), NameProblem::Empty { offset: 0 });
+    assert_eq!(problem(UserName::new("a.b/c")), NameProblem::Character { found: '/', offset: 3 });
+}
+
+#[test]
 fn deserialising_does_not_go_round_the_check() {
     assert!(serde_json::from_str::<ModuleName>("\"mail\"").is_ok());
     let error = serde_json::from_str::<ModuleName>("\"ma*il\"").unwrap_err();

@@ -162,6 +162,12 @@ name_type!(
 );
 
 name_type!(
+    /// A part of a mesh's foundation that exactly one module on one node has, named after what it does and not
+    /// after the product: `mesh-broker`. The grammar of a node, nothing reserved.
+    SeatName, "seat name", grammar::label
+);
+
+name_type!(
     /// A tool of a module: `[A-Za-z0-9][A-Za-z0-9_-]{0,62}`, one subject token.
     ToolName, "tool name", |text| {
         grammar::word(text)?;
@@ -210,22 +216,28 @@ impl RealmName {
 name_type!(
     /// A durable consumer: `<node>_<module>` for a module, or the name of the one consumer of a
     /// stream (`controller`, `builder`, a node's name). One subject token.
-    ConsumerName, "consumer name", |text| match text.split_once('_') {
-        None => grammar::label(text),
-        Some((node, module)) => {
-            grammar::label(node)?;
-            grammar::label(module).map_err(|problem| match problem {
-                NameProblem::Character { found, offset } => {
-                    NameProblem::Character { found, offset: offset + node.len() + 1 }
-                }
-                NameProblem::Empty { offset } => {
-                    NameProblem::Empty { offset: offset + node.len() + 1 }
-                }
-                other => other,
-            })
-        }
-    }
+    ConsumerName, "consumer name", |text| one_or_two_labels(text, '_')
 );
+
+name_type!(
+    /// A user of a broker, as it is composed: `mail.n1`, `person.ada`, `host.n1`, `controller-edge`. One or two
+    /// labels with a `.` between them, so it can be a file's name, too.
+    UserName, "user name", |text| one_or_two_labels(text, '.')
+);
+
+fn one_or_two_labels(text: &str, between: char) -> Result<(), NameProblem> {
+    let Some((first, second)) = text.split_once(between) else {
+        return grammar::label(text);
+    };
+    grammar::label(first)?;
+    grammar::label(second).map_err(|problem| match problem {
+        NameProblem::Character { found, offset } => {
+            NameProblem::Character { found, offset: offset + first.len() + 1 }
+        }
+        NameProblem::Empty { offset } => NameProblem::Empty { offset: offset + first.len() + 1 },
+        other => other,
+    })
+}
 
 impl TokenId {
     /// An id that names `node` and can't be guessed: `<node>-<32 hexadecimal digits>`, the node's name
@@ -235,6 +247,14 @@ impl TokenId {
         let most = 63 - 33;
         let node = &node.as_str()[..node.as_str().len().min(most)];
         Self(Arc::from(format!("{node}-{random:032x}")))
+    }
+}
+
+impl SeatName {
+    /// Whoever has it is the bus of the mesh: `mesh-broker`.
+    #[must_use]
+    pub fn broker() -> Self {
+        Self(Arc::from("mesh-broker"))
     }
 }
 

@@ -15,12 +15,14 @@
 //! # Ok::<(), mesh_core::subject::SubjectError>(())
 //! ```
 
+mod heard;
 mod principals;
 mod realm;
 mod responses;
 mod rights;
 mod rows;
 mod rules;
+mod verdict;
 
 #[cfg(test)]
 mod tests;
@@ -30,3 +32,4 @@ pub use realm::RealmGrants;
 pub use responses::{Answers, Responses};
 pub use rights::{Effect, Origin, Right, Rights, Side};
 pub use rules::{Permissions, Rule, Rules};
+pub use verdict::Verdict;

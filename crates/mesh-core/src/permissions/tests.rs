@@ -178,6 +178,64 @@ fn a_filter_that_is_denied_in_part_hides_that_part() {
     assert!(!rules.hides(&subject("a.open")));
 }
 
+/// As a nats-server 2.15.1 was seen to answer.
+#[test]
+fn groups_and_wildcards_are_judged_as_by_a_server() {
+    let rule = |text: &str| match text.split_once(' ') {
+        Some((text, name)) => Rule { filter: filter(text), group: Some(group(name)) },
+        None => filter(text).into(),
+    };
+    let rules = Rules::allow(["a.*", "m.*.c", "x", "x q1", "b q1", "c.* q1", "c.d"].map(rule));
+    for (text, name, expected) in [
+        ("a.b", None, true),
+        ("a.*", None, true),
+        ("a.>", None, true),
+        ("a.b.c", None, false),
+        (">", None, false),
+        ("m.*.c", None, true),
+        ("m.>", None, false),
+        ("m.*.>", None, false),
+        ("x", None, true),
+        ("x", Some("q1"), true),
+        ("x", Some("q2"), false),
+        ("b", None, false),
+        ("b", Some("q1"), true),
+        ("b", Some("q3"), false),
+        ("c.d", None, true),
+        ("c.d", Some("q1"), true),
+        ("c.d", Some("q2"), false),
+        ("c.*", None, false),
+    ] {
+        let found = rules.permits_filter(&filter(text), name.map(group).as_ref());
+        assert_eq!(found, expected, "{text} {name:?}");
+    }
+    assert_eq!(rules.heard_in(None), ["a.>", "m.*.c", "x", "c.d"].map(filter));
+    // Of `c.d` only who is in the group that is named for it hears it in one.
+    let other = group("q2");
+    assert_eq!(rules.heard_in(Some(&other)), ["a.>", "m.*.c"].map(filter));
+
+    let rules = Rules::allow([filter("a.>")]).except([filter("a.*")]);
+    for (text, expected) in [("a.>", false), ("a.*", false), ("a.*.c", true), ("a.*.>", true)] {
+        assert_eq!(rules.permits_filter(&filter(text), None), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_refusal_says_whether_something_denies_it() {
+    let may = Permissions {
+        publish: Rules::allow([filter("a.>")]).except([filter("a.secret")]),
+        subscribe: Rules::allow([filter("a.>")]).except([filter("a.secret.>")]),
+        ..Permissions::default()
+    };
+    assert_eq!(may.on_publish(&subject("a.secret"), None), Verdict::Denied);
+    assert_eq!(may.on_publish(&subject("b"), Some(&subject("_R_.x"))), Verdict::NotAllowed);
+    assert_eq!(may.on_publish(&subject("a.b"), Some(&subject("_GR_.x"))), Verdict::BrokersReply);
+    assert_eq!(may.on_publish(&subject("a.b"), Some(&subject("anywhere"))), Verdict::Allowed);
+    assert_eq!(may.on_subscribe(&filter("a.secret.*"), None), Verdict::Denied);
+    assert_eq!(may.on_subscribe(&filter(">"), None), Verdict::NotAllowed);
+    assert_eq!(may.on_subscribe(&filter("a.>"), None), Verdict::Allowed);
+}
+
 #[test]
 fn a_gateway_listens_to_its_own_mailboxes_and_writes_to_its_peers() {
     use crate::mx::{MailboxKind, Shard};
@@ -328,4 +386,15 @@ fn rights_by_one_rule_are_the_same_permissions() {
     let rights = Rights::by_rule(&person, "because");
     assert!(rights.iter().all(|right| right.origin == Origin::Rule("because")));
     assert_eq!(rights.permissions(), person);
+}
+
+#[test]
+fn what_is_the_servers_own_is_nobodys_whatever_the_rights() {
+    let all = Permissions::everything();
+    for between in ["_GR_.a.b", "$GR.a"] {
+        assert_eq!(all.on_publish(&subject(between), None), Verdict::NotAllowed);
+        assert_eq!(all.on_publish(&subject("a"), Some(&subject(between))), Verdict::BrokersReply);
+    }
+    assert_eq!(all.on_subscribe(&filter("a"), Some(&group("_sys_"))), Verdict::NotAllowed);
+    assert_eq!(all.on_publish(&subject("_R_.x"), None), Verdict::Allowed);
 }

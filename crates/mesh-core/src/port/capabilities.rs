@@ -31,7 +31,8 @@ pub enum Capability {
     /// A dead letter tells what its handler said, and how often the message was delivered:
     /// `x-dead-error`, `x-dead-deliveries`.
     DeadLetterReasons,
-    /// What differs from what is asserted is put right in place, where that is asked for.
+    /// What differs from what is asserted is put right in place, where that is asked for; and what there is
+    /// is listed.
     Mending,
     /// Each connection has permissions that the broker enforces.
     Permissions,

@@ -17,7 +17,7 @@ mod transport;
 mod tests;
 
 pub use administration::{
-    Administration, ConsumerState, Drift, DriftMode, Position, Stored, StreamState,
+    Administration, ConsumerState, Drift, DriftMode, Held, Position, Stored, StreamState,
 };
 pub use capabilities::{Capabilities, Capability, Limits};
 pub use clock::Clock;

@@ -40,6 +40,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// - `publish_requiring_a_receiver_needs_one`: with `require_receiver` and nobody there it is
     ///   `NoResponders`; with somebody it is delivered, and still has no reply address.
     ///   \[`ReceiverCheck`, else `Unsupported`]
+    /// - `publish_requiring_a_receiver_tells_each_its_own`: of many at once, too. \[`ReceiverCheck`]
     /// - `publish_requiring_a_receiver_brings_no_reply_address`: `Invalid`, since the transport may
     ///   need one of its own to hear that nobody is there. \[`ReceiverCheck`]
     /// - `publish_at_the_limit_is_delivered`: a payload of exactly `max_payload` bytes arrives.

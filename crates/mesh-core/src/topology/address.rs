@@ -104,7 +104,15 @@ impl Inbox {
     /// ```
     #[must_use]
     pub fn is_brokers(reply: &Subject) -> bool {
-        ["$JS.ACK.", "_R_.", "$GR."].iter().any(|prefix| reply.as_str().starts_with(prefix))
+        ["$JS.ACK.", "_R_."].iter().any(|prefix| reply.as_str().starts_with(prefix))
+            || Self::is_between_clusters(reply)
+    }
+
+    /// Whether a subject is one that nats-servers use between clusters: no client publishes there or names
+    /// it as its reply address, whatever its rights.
+    #[must_use]
+    pub fn is_between_clusters(subject: &Subject) -> bool {
+        ["_GR_.", "$GR."].iter().any(|prefix| subject.as_str().starts_with(prefix))
     }
 
     /// Every echo: what the principal may publish in its own inbox.

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
@@ -111,6 +112,18 @@ impl Topology {
         self
     }
 
+    /// The same with these consumers, each in place of one of the same name.
+    #[must_use]
+    pub fn with_consumers(mut self, consumers: impl IntoIterator<Item = ConsumerSpec>) -> Self {
+        let new: BTreeMap<ConsumerRef, ConsumerSpec> = consumers
+            .into_iter()
+            .map(|consumer| (consumer.reference.clone(), consumer))
+            .collect();
+        self.consumers.retain(|other| !new.contains_key(&other.reference));
+        self.consumers.extend(new.into_values());
+        self
+    }
+
     /// The same with this stream in place of the one of its name.
     #[must_use]
     pub fn with_stream(mut self, stream: StreamSpec) -> Self {
@@ -172,10 +185,12 @@ fn stream(name: StreamName) -> StreamSpec {
         deduplication_window: DEDUPLICATION_WINDOW,
     };
     match name {
-        // A subject's share is bounded, so one enrolment token or one node can't fill the queue.
+        // A subject's share is bounded, in messages and in bytes, so one enrolment token or one node can't
+        // fill the queue: at most half of it.
         StreamName::Control => StreamSpec {
             retention: Retention::WorkQueue,
-            max_messages_per_subject: Some(10_000),
+            max_messages_per_subject: Some(250),
+            max_message_bytes: Some(128 * 1024),
             ..spec
         },
         StreamName::Nodes => StreamSpec {

@@ -340,3 +340,11 @@ fn amqp_users_go_both_ways() {
         assert_eq!(Principal::from_amqp_user(stranger), None, "{stranger}");
     }
 }
+
+#[test]
+fn no_subject_of_the_control_queue_may_hold_more_than_half_of_it() {
+    let topology = Topology::new();
+    let control = topology.stream(StreamName::Control).unwrap();
+    let longest = control.max_message_bytes.unwrap() as u64;
+    assert!(control.max_messages_per_subject.unwrap() * longest <= control.max_bytes / 2);
+}

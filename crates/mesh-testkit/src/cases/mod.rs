@@ -11,7 +11,9 @@ mod desk;
 mod given_up;
 mod given_up_streams;
 mod groups;
+mod inspect;
 mod late;
+mod office;
 mod publish;
 mod publish_refused;
 mod read;
@@ -59,6 +61,7 @@ const GROUPS: &[(Option<Capability>, &[Case])] = &[
     (Some(Capability::Requests), serve::CASES),
     (Some(Capability::Requests), given_up::REQUESTS),
     (Some(Capability::DurableConsumers), administration::CASES),
+    (Some(Capability::DurableConsumers), inspect::CASES),
     (Some(Capability::DurableConsumers), read::CASES),
 ];
 

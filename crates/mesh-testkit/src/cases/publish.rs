@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
 use mesh_core::message::{Headers, Message};
 use mesh_core::port::{Capability, ErrorKind};
 
@@ -11,6 +14,7 @@ pub(super) const CASES: &[Case] = &[
     case!(publish_keeps_the_order_of_one_publisher),
     case!(publish_without_subscribers_is_accepted),
     case!(publish_requiring_a_receiver_needs_one, ReceiverCheck, else a_receiver_cannot_be_required),
+    case!(publish_requiring_a_receiver_tells_each_its_own, ReceiverCheck),
 ];
 
 async fn publish_reaches_every_subscriber(stage: &Stage<'_>) -> Verdict {
@@ -101,6 +105,31 @@ async fn publish_requiring_a_receiver_needs_one(stage: &Stage<'_>) -> Verdict {
     let heard = scene.hear(&mut subscription).await?;
     ensure!(text(&heard) == "2", "heard {:?}", text(&heard));
     ensure_eq!(heard.reply(), None, "reply address");
+    Ok(())
+}
+
+async fn publish_requiring_a_receiver_tells_each_its_own(stage: &Stage<'_>) -> Verdict {
+    const EACH: usize = 40;
+    let scene = stage.live().await?;
+    let shop = scene.join("shop").await?;
+    let mail = scene.join("mail").await?;
+    let mut subscription = scene.subscribe(&mail, "test.a").await?;
+    let publishing = (0..2 * EACH).map(|number| {
+        let to = if number % 2 == 0 { "test.a" } else { "test.b" };
+        scene.publish_to_somebody(&shop, message(to, &number.to_string()))
+    });
+    for (number, told) in join_all(publishing).await.into_iter().enumerate() {
+        match number % 2 {
+            0 => told??,
+            _ => refused(told?, ErrorKind::NoResponders, "publishing to nobody")?,
+        }
+    }
+    let mut heard = BTreeSet::new();
+    while heard.len() < EACH {
+        heard.insert(text(&scene.hear(&mut subscription).await?).to_owned());
+    }
+    let expected: BTreeSet<_> = (0..EACH).map(|number| (2 * number).to_string()).collect();
+    ensure_eq!(heard, expected, "what is heard");
     Ok(())
 }
 

@@ -147,7 +147,7 @@ async fn publish_with_a_broker_reply_is_denied(stage: &Stage<'_>) -> Verdict {
     let scene = stage.live().await?;
     let (mail, shop) = (scene.join("mail").await?, scene.join("shop").await?);
     let mut subscription = scene.subscribe(&mail, "test.a").await?;
-    for reply in ["$JS.ACK.EVENTS.n1_mail.1.1.1.1.0", "_R_.a", "$GR.a"] {
+    for reply in ["$JS.ACK.EVENTS.n1_mail.1.1.1.1.0", "_R_.a", "$GR.a", "_GR_.a"] {
         let sent = message("test.a", "").with_reply(subject(reply));
         let result = scene.try_publish(&shop, sent).await?;
         refused(result, ErrorKind::Denied, reply)?;

@@ -9,35 +9,57 @@ use lapin::types::FieldTable;
 use lapin::{Channel, ExchangeKind};
 use mesh_core::port::{Drift, ErrorKind, Operation, TransportError};
 use mesh_core::topology::{AmqpExchange, StreamName, Topology};
+use tokio::time::Instant;
 
-use super::PATIENCE;
 use super::refusal::{Otherwise, shown};
 use super::wanted::{self, Wanted};
+use super::{PATIENCE, has_exchange, look};
 use crate::link::deadline;
 use crate::session::Session;
 
 const OPERATION: Operation = Operation::Assert;
 
+/// Whether what is missing is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    Made,
+    Left,
+}
+
 /// See the module.
 pub(super) async fn assert(
     session: &Session,
     topology: &Topology,
+    missing: Missing,
 ) -> Result<Vec<Drift>, TransportError> {
     let queues = wanted::queues(topology)?;
     let mut drift = Vec::new();
-    for exchange in wanted::exchanges(topology) {
+    for exchange in topology.amqp_exchanges() {
+        if missing == Missing::Left && !has_exchange(session, OPERATION, exchange, due()).await? {
+            continue;
+        }
         drift.extend(assert_exchange(session, exchange).await?);
     }
     for queue in &queues {
+        if missing == Missing::Left && look(session, OPERATION, &queue.name, due()).await?.is_none()
+        {
+            continue;
+        }
         for found in assert_queue(session, queue).await? {
             // The queues of one stream differ together.
             if !drift.contains(&found) {
                 drift.push(found);
             }
         }
-        bind(session, queue).await?;
+        if missing == Missing::Made {
+            bind(session, queue).await?;
+        }
     }
     Ok(drift)
+}
+
+fn due() -> Instant {
+    deadline(PATIENCE)
 }
 
 async fn assert_exchange(

@@ -17,11 +17,13 @@ use lapin::Queue;
 use lapin::options::{ExchangeDeclareOptions, QueueDeclareOptions, QueueDeleteOptions};
 use lapin::types::FieldTable;
 use mesh_core::port::{
-    Administration, ConsumerState, Drift, DriftMode, ErrorKind, Operation, Position, Stored,
+    Administration, ConsumerState, Drift, DriftMode, ErrorKind, Held, Operation, Position, Stored,
     StreamState, TransportError,
 };
 use mesh_core::topology::{AmqpExchange, ConsumerRef, StreamName, Topology};
 use tokio::time::Instant;
+
+use assert::Missing;
 
 use crate::link::deadline;
 use crate::port::Owner;
@@ -56,7 +58,22 @@ impl Administration for Admin {
         _mode: DriftMode,
     ) -> Result<Vec<Drift>, TransportError> {
         let (session, _) = self.session(Operation::Assert).await?;
-        assert::assert(&session, topology).await
+        assert::assert(&session, topology, Missing::Made).await
+    }
+
+    async fn mend(
+        &self,
+        topology: &Topology,
+        _chosen: &[Drift],
+    ) -> Result<Vec<Drift>, TransportError> {
+        let (session, _) = self.session(Operation::Assert).await?;
+        assert::assert(&session, topology, Missing::Left).await
+    }
+
+    async fn list(&self) -> Result<Vec<Held>, TransportError> {
+        self.owner.link().line.check_open(Operation::Inspect)?;
+        Err(TransportError::new(ErrorKind::Unsupported, Operation::Inspect)
+            .detail("AMQP lists no queues; ask for each by its name"))
     }
 
     async fn read(
@@ -80,7 +97,7 @@ impl Administration for Admin {
             }
             // Whatever a queue keeps is its consumer's, and no message is the stream's own.
             StreamName::Events => {
-                let there = exchange(&session, operation, AmqpExchange::Events, due).await;
+                let there = has_exchange(&session, operation, AmqpExchange::Events, due).await;
                 return match there.map_err(about)? {
                     false => Ok(None),
                     true => Err(uncounted(stream)),
@@ -95,8 +112,11 @@ impl Administration for Admin {
                 let state = found.get_or_insert(StreamState {
                     messages: 0,
                     bytes: None,
+                    max_bytes: None,
+                    first_sequence: None,
                     last_sequence: None,
                     consumers: 1,
+                    created: None,
                 });
                 state.messages += u64::from(queue.message_count());
             }
@@ -114,8 +134,16 @@ impl Administration for Admin {
         for name in consumer.amqp_queues() {
             let looked = look(&session, operation, &name, due).await;
             if let Some(queue) = looked.map_err(|error| error.about(consumer.to_string()))? {
-                let state = found.get_or_insert(ConsumerState { pending: 0, in_flight: None });
+                let state = found.get_or_insert(ConsumerState {
+                    pending: 0,
+                    in_flight: None,
+                    redelivered: None,
+                    is_read: Some(false),
+                });
                 state.pending += u64::from(queue.message_count());
+                if queue.consumer_count() > 0 {
+                    state.is_read = Some(true);
+                }
             }
         }
         Ok(found)
@@ -166,7 +194,7 @@ async fn look(
 }
 
 /// Whether an exchange is there.
-async fn exchange(
+async fn has_exchange(
     session: &Session,
     operation: Operation,
     exchange: AmqpExchange,

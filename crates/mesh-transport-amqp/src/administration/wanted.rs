@@ -1,27 +1,26 @@
-//! What a topology means in queues, exchanges and their arguments (protocol §7).
+//! What a topology means in queues and their arguments (protocol §7), as the client says it.
 
 use std::collections::BTreeMap;
 
 use lapin::types::{AMQPValue, FieldTable, ShortString};
-use mesh_core::binding::{BindingPattern, Untranslatable};
+use mesh_core::binding::BindingPattern;
 use mesh_core::name::ConsumerName;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::topology::{
-    AmqpExchange, AmqpQueue, AmqpQueueKind, ConsumerRef, ConsumerRules, ConsumerSpec, DeliverFrom,
-    StreamName, StreamSpec, Topology,
+    AmqpArgument, AmqpExchange, ConsumerRef, DurableQueue, DurableQueueError, StreamName, Topology,
 };
 
 /// The arguments that a queue of ours may have. Which of them follow from its stream, the others from its
 /// consumer.
-pub(super) const TYPE: &str = "x-queue-type";
-pub(super) const DELIVERY_LIMIT: &str = "x-delivery-limit";
-pub(super) const DEAD_LETTERS: &str = "x-dead-letter-exchange";
-pub(super) const STRATEGY: &str = "x-dead-letter-strategy";
-pub(super) const SINGLE_ACTIVE: &str = "x-single-active-consumer";
-pub(super) const MAX_BYTES: &str = "x-max-length-bytes";
-pub(super) const MAX_LENGTH: &str = "x-max-length";
-pub(super) const OVERFLOW: &str = "x-overflow";
-pub(super) const TTL: &str = "x-message-ttl";
+pub(super) const TYPE: &str = AmqpArgument::TYPE;
+pub(super) const DELIVERY_LIMIT: &str = AmqpArgument::DELIVERY_LIMIT;
+pub(super) const DEAD_LETTERS: &str = AmqpArgument::DEAD_LETTERS;
+pub(super) const STRATEGY: &str = AmqpArgument::STRATEGY;
+pub(super) const SINGLE_ACTIVE: &str = AmqpArgument::SINGLE_ACTIVE;
+pub(super) const MAX_BYTES: &str = AmqpArgument::MAX_BYTES;
+pub(super) const MAX_LENGTH: &str = AmqpArgument::MAX_LENGTH;
+pub(super) const OVERFLOW: &str = AmqpArgument::OVERFLOW;
+pub(super) const TTL: &str = AmqpArgument::TTL;
 
 pub(super) type Arguments = BTreeMap<&'static str, AMQPValue>;
 
@@ -54,15 +53,6 @@ impl Wanted {
     }
 }
 
-/// The exchanges of a topology: what streams are fed by, and those that nothing is kept of.
-pub(super) fn exchanges(topology: &Topology) -> impl Iterator<Item = AmqpExchange> + '_ {
-    AmqpExchange::NAMED.into_iter().filter(|exchange| match exchange {
-        AmqpExchange::Events => topology.stream(StreamName::Events).is_some(),
-        AmqpExchange::EventsDead => topology.stream(StreamName::EventsDead).is_some(),
-        _ => true,
-    })
-}
-
 /// The queues that keep a stream itself.
 pub(super) fn queues_of_stream(stream: StreamName) -> Vec<String> {
     own_consumer(stream).map_or_else(Vec::new, |of| of.amqp_queues())
@@ -84,81 +74,45 @@ fn own_consumer(stream: StreamName) -> Option<ConsumerRef> {
 /// `Invalid` for a filter that no binding can be made of, `NotFound` for a consumer of a stream that is not
 /// in the topology.
 pub(super) fn queues(topology: &Topology) -> Result<Vec<Wanted>, TransportError> {
-    let mut all: Vec<Wanted> = Vec::new();
-    let mut specs: Vec<ConsumerSpec> = topology.consumers().to_vec();
-    // The dead letters have a queue, whether somebody reads it or not.
-    let dead = topology.stream(StreamName::EventsDead).and_then(|stream| {
-        own_consumer(stream.name).map(|reference| ConsumerSpec {
-            reference,
-            filters: stream.subjects.clone(),
-            rules: ConsumerRules::of(stream.name),
-            deliver_from: DeliverFrom::All,
-        })
-    });
-    specs.extend(dead);
-    for spec in &specs {
-        let object = spec.reference.to_string();
-        let queues = spec.to_amqp().map_err(|error| untranslatable(&error, &object))?;
-        if queues.is_empty() {
-            continue;
-        }
-        let Some(stream) = topology.stream(spec.reference.stream) else {
-            return Err(TransportError::new(ErrorKind::NotFound, Operation::Assert)
-                .about(object)
-                .detail("its stream is not in the topology"));
-        };
-        for queue in queues {
-            if all.iter().all(|known| known.name != queue.name) {
-                all.push(wanted(queue, stream, object.clone()));
-            }
-        }
-    }
-    Ok(all)
+    let queues = topology.amqp_queues().map_err(|error| refused(&error))?;
+    Ok(queues.into_iter().map(wanted).collect())
 }
 
-fn wanted(queue: AmqpQueue, stream: &StreamSpec, consumer: String) -> Wanted {
-    let mut arguments = Arguments::new();
-    let text = |text: &str| AMQPValue::LongString(text.into());
-    match queue.kind {
-        AmqpQueueKind::Quorum { delivery_limit } => {
-            arguments.insert(TYPE, text("quorum"));
-            if let Some(limit) = delivery_limit {
-                arguments.insert(DELIVERY_LIMIT, AMQPValue::LongLongInt(limit.into()));
-            }
-            if stream.name == StreamName::Events {
-                // What is given up leaves its queue once the dead letters have it, and not before.
-                arguments.insert(DEAD_LETTERS, text(AmqpExchange::EventsDead.as_str()));
-                arguments.insert(STRATEGY, text("at-least-once"));
-            }
-        }
-        AmqpQueueKind::SingleActive => {
-            arguments.insert(SINGLE_ACTIVE, AMQPValue::Boolean(true));
-        }
-        AmqpQueueKind::Newest => {
-            arguments.insert(MAX_LENGTH, AMQPValue::LongLongInt(1));
-            arguments.insert(OVERFLOW, text("drop-head"));
-        }
-        AmqpQueueKind::Calls => {}
+fn wanted(of: DurableQueue) -> Wanted {
+    let DurableQueue { queue, arguments, consumer } = of;
+    let arguments = arguments.into_iter().map(|(name, value)| (name, self::value(value)));
+    Wanted {
+        name: queue.name,
+        arguments: arguments.collect(),
+        bindings: queue.bindings,
+        consumer: consumer.to_string(),
+        stream: consumer.stream.to_string(),
     }
-    if queue.kind != AmqpQueueKind::Newest {
-        arguments.insert(MAX_BYTES, number(stream.max_bytes));
-        // Whoever sends hears that there is no room.
-        arguments.insert(OVERFLOW, text("reject-publish"));
-        if let Some(age) = stream.max_age {
-            let millis = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-            arguments.insert(TTL, number(millis));
-        }
-    }
-    let (name, bindings) = (queue.name, queue.bindings);
-    Wanted { name, arguments, bindings, consumer, stream: stream.name.to_string() }
 }
 
-fn number(value: u64) -> AMQPValue {
-    AMQPValue::LongLongInt(i64::try_from(value).unwrap_or(i64::MAX))
+fn value(of: AmqpArgument) -> AMQPValue {
+    match of {
+        AmqpArgument::Text(text) => AMQPValue::LongString(text.into()),
+        AmqpArgument::Flag(flag) => AMQPValue::Boolean(flag),
+        AmqpArgument::Number(number) => {
+            AMQPValue::LongLongInt(i64::try_from(number).unwrap_or(i64::MAX))
+        }
+    }
 }
 
-fn untranslatable(error: &Untranslatable, object: &str) -> TransportError {
-    TransportError::new(ErrorKind::Invalid, Operation::Assert)
-        .about(object)
-        .detail(error.to_string())
+fn refused(error: &DurableQueueError) -> TransportError {
+    let (kind, consumer, detail) = match error {
+        DurableQueueError::NoStream { consumer } => {
+            (ErrorKind::NotFound, consumer, "its stream is not in the topology".to_owned())
+        }
+        DurableQueueError::Untranslatable { consumer, error } => {
+            (ErrorKind::Invalid, consumer, error.to_string())
+        }
+        // There is no third today.
+        other => {
+            let told = TransportError::new(ErrorKind::Invalid, Operation::Assert);
+            return told.detail(other.to_string());
+        }
+    };
+    TransportError::new(kind, Operation::Assert).about(consumer.to_string()).detail(detail)
 }

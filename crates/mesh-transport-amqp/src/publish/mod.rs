@@ -148,7 +148,7 @@ impl Session {
         due: Instant,
     ) -> Result<Confirmed, TransportError> {
         let sending = self.sent(operation, &self.publisher.together, route, make, due);
-        timeout_at(due, sending).await.unwrap_or_else(|_| Err(self.late(operation)))
+        self.in_time(operation, due, sending).await
     }
 
     /// Publishes a question, which is there once at most. Whoever calls keeps the time.
@@ -265,9 +265,22 @@ impl Session {
         self.fate.place().await.ok_or_else(|| lost(operation, self.why()))
     }
 
-    /// Its time is over; with the broker's reason, if it takes no messages.
-    pub(crate) fn late(&self, operation: Operation) -> TransportError {
-        let error = timed_out(operation);
+    /// What `sending` comes to until `due`. Whatever it was that took too long, a channel or the confirmation:
+    /// where the broker takes no messages, the error says so.
+    pub(crate) async fn in_time<T>(
+        &self,
+        operation: Operation,
+        due: Instant,
+        sending: impl Future<Output = Result<T, TransportError>>,
+    ) -> Result<T, TransportError> {
+        match timeout_at(due, sending).await {
+            Ok(Err(error)) if error.kind() == ErrorKind::TimedOut => Err(self.late(error)),
+            Ok(done) => done,
+            Err(_) => Err(self.late(timed_out(operation))),
+        }
+    }
+
+    fn late(&self, error: TransportError) -> TransportError {
         match self.blocked() {
             Some(why) => error.detail(format!("the broker takes no messages for now: {why}")),
             None => error,

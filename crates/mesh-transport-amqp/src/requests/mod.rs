@@ -16,7 +16,7 @@ use mesh_core::message::Message;
 use mesh_core::port::{ErrorKind, Operation, TransportError};
 use mesh_core::subject::Subject;
 use mesh_core::topology::MeshSubject;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use crate::convert;
 use crate::link::Link;
@@ -55,8 +55,8 @@ pub(crate) async fn ask(
 ) -> Result<Message, TransportError> {
     let about = |error: TransportError| error.about(message.subject());
     let session = link.line.session(OPERATION, due).await.map_err(about)?;
-    let answer = timeout_at(due, answer(link, &session, responder, message, due)).await;
-    answer.unwrap_or_else(|_| Err(session.late(OPERATION))).map_err(about)
+    let answer = answer(link, &session, responder, message, due);
+    session.in_time(OPERATION, due, answer).await.map_err(about)
 }
 
 async fn answer(

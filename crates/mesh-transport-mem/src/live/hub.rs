@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 use super::listener::Listener;
 use super::route::Route;
 use super::table::{EntryId, Table};
+use crate::space::Space;
 use crate::stream::Stream;
 
 /// Who listens where.
@@ -20,6 +21,7 @@ use crate::stream::Stream;
 pub(crate) struct Hub {
     table: RwLock<Listening>,
     generation: AtomicU64,
+    /// Those of each space, one after the other.
     shards: Box<[RwLock<Shard>]>,
     hasher: DefaultHashBuilder,
     /// Where the next group begins to take turns.
@@ -64,7 +66,7 @@ impl Hub {
         Self {
             table: RwLock::new(Listening { listeners: Table::new(seed), streams: Vec::new() }),
             generation: AtomicU64::new(1),
-            shards: (0..Self::SHARDS).map(|_| RwLock::default()).collect(),
+            shards: (0..Self::SHARDS * Space::COUNT).map(|_| RwLock::default()).collect(),
             hasher: DefaultHashBuilder::default(),
             turn: AtomicUsize::new(0),
         }
@@ -105,11 +107,12 @@ impl Hub {
         self.table.read().listeners.len()
     }
 
-    /// Who messages of `subject` go to.
-    pub(crate) fn route(&self, subject: &Subject) -> Arc<Route> {
+    /// Who messages of `subject` go to that are sent from `space`.
+    pub(crate) fn route(&self, space: Space, subject: &Subject) -> Arc<Route> {
         let hash = self.hasher.hash_one(subject);
         // The table inside a shard goes by the lowest and the highest bits.
-        let shard = &self.shards[(hash >> 32) as usize % Self::SHARDS];
+        let shard = (hash >> 32) as usize % Self::SHARDS;
+        let shard = &self.shards[space.index() * Self::SHARDS + shard];
         let generation = self.generation.load(Ordering::Acquire);
         {
             let shard = shard.read();
@@ -119,7 +122,7 @@ impl Hub {
                 return Arc::clone(route);
             }
         }
-        let route = Arc::new(self.work_out(subject));
+        let route = Arc::new(self.work_out(space, subject));
         let mut shard = shard.write();
         if shard.generation < generation {
             shard.generation = generation;
@@ -140,16 +143,15 @@ impl Hub {
         self.shards.iter().map(|shard| shard.read().routes.len()).sum()
     }
 
-    fn work_out(&self, subject: &Subject) -> Route {
+    fn work_out(&self, space: Space, subject: &Subject) -> Route {
         let table = self.table.read();
-        let mut route = Route {
-            stream: table.streams.iter().find(|stream| stream.takes(subject)).cloned(),
-            ..Route::default()
-        };
+        let mut streams = table.streams.iter();
+        let stream = streams.find(|stream| stream.takes(subject) && space.reaches_streams(subject));
+        let mut route = Route { stream: stream.cloned(), ..Route::default() };
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let mut listeners = Vec::new();
         table.listeners.for_each_match(subject, |listener| {
-            if !listener.access.hides(subject) {
+            if !listener.access.hides(subject) && space.reaches(listener.account, subject) {
                 listeners.push(listener);
             }
         });

@@ -5,6 +5,7 @@ use mesh_core::identity::Principal;
 use mesh_core::message::Message;
 use mesh_core::port::{Clock, QueueGroup, ReceiveError};
 use mesh_core::subject::Filter;
+use mesh_core::topology::Account;
 
 use super::queue::{End, Offer, Queue};
 use crate::access::Access;
@@ -19,6 +20,8 @@ pub(crate) struct Listener {
     pub(crate) sink: Sink,
     /// What its connection may hear at all.
     pub(crate) access: Arc<Access>,
+    /// Where it listens.
+    pub(crate) account: Account,
 }
 
 /// Where its messages wait.
@@ -52,6 +55,16 @@ impl Listener {
         message: Message,
         caller: Option<&Arc<Principal>>,
     ) -> Offer<Message> {
+        match self.access.counts(&message) {
+            None => self.put(message, caller),
+            Some(reply) => {
+                let taken = |offer: &Offer<Message>| matches!(offer, Offer::Taken);
+                self.access.give(&reply, || self.put(message, caller), taken)
+            }
+        }
+    }
+
+    fn put(&self, message: Message, caller: Option<&Arc<Principal>>) -> Offer<Message> {
         match &self.sink {
             Sink::Messages(queue) => queue.offer(message),
             Sink::Calls(queue, clock) => match queue.offer(Asked::new(message, caller, &**clock)) {
@@ -64,11 +77,16 @@ impl Listener {
 
     /// Gives it the message, or counts it as lost there.
     pub(super) fn insist(&self, message: Message, caller: Option<&Arc<Principal>>, in_vain: bool) {
-        match &self.sink {
+        let reply = self.access.counts(&message);
+        let put = || match &self.sink {
             Sink::Messages(queue) => queue.insist(message, in_vain),
             Sink::Calls(queue, clock) => {
-                queue.insist(Asked::new(message, caller, &**clock), in_vain);
+                queue.insist(Asked::new(message, caller, &**clock), in_vain)
             }
+        };
+        match reply {
+            None => _ = put(),
+            Some(reply) => _ = self.access.give(&reply, put, |taken| *taken),
         }
     }
 

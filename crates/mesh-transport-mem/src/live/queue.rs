@@ -115,13 +115,14 @@ impl<T> Queue<T> {
     }
 
     /// Adds `item`, or drops it and counts it as lost. `in_vain`: somebody has waited for the reader
-    /// while it read nothing.
-    pub(crate) fn insist(&self, item: T, in_vain: bool) {
+    /// while it read nothing. The answer is whether it was added.
+    pub(crate) fn insist(&self, item: T, in_vain: bool) -> bool {
         let mut shared = self.shared.lock();
         if shared.end.is_some() {
-            return;
+            return false;
         }
-        let waker = if self.has_room(&mut shared) {
+        let added = self.has_room(&mut shared);
+        let waker = if added {
             shared.add(item)
         } else {
             shared.stuck |= in_vain;
@@ -132,6 +133,7 @@ impl<T> Queue<T> {
         if let Some(waker) = waker {
             waker.wake();
         }
+        added
     }
 
     /// Adds a word about the subscription, or counts it as lost where there are too many.

@@ -70,8 +70,7 @@ impl Port {
 
     /// Publishes what was checked; the answer is whether anybody receives it.
     async fn send(&self, message: Message) -> Result<bool, TransportError> {
-        let Link { broker, principal, .. } = &*self.link;
-        let published = broker.publish(Some(principal), message)?;
+        let published = self.link.broker.publish(self.link.sender(), message)?;
         match published.full {
             None => Ok(published.received),
             Some(full) => Ok(published.received | self.wait(full).await),
@@ -81,10 +80,7 @@ impl Port {
     /// Waits a moment for readers without room; the answer is whether anybody received it or was
     /// told of its loss. Rare, so its room is not part of every call.
     fn wait(&self, full: Box<Full>) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
-        Box::pin(async {
-            let Link { broker, principal, .. } = &*self.link;
-            broker.reach(wait(full).await, Some(principal)).received
-        })
+        Box::pin(async { self.link.broker.reach(wait(full).await, self.link.sender()).received })
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

@@ -41,7 +41,7 @@ impl Requests for Port {
         self.check(&message, operation)?;
         let reply = link.inbox.reply(&responder, broker.random());
         link.access.hear_reply(&reply)?;
-        let mut question = broker.pending.ask(link.id, reply.clone(), broker.clock.monotonic());
+        let mut question = broker.pending.ask(link, reply.clone(), broker.clock.monotonic());
         link.check_open(operation)?;
         let message = message.with_reply(reply);
         let answered = async {
@@ -78,6 +78,7 @@ impl Requests for Port {
             group: Some(group),
             sink: Sink::Calls(Queue::one_by_one(buffer.get()), Arc::clone(&link.broker.clock)),
             access: Arc::clone(&link.access),
+            account: link.account,
         };
         let held = link.attach_listener(listener, operation)?;
         // Again, in case the permissions were replaced before it had its place.

@@ -6,11 +6,12 @@ use mesh_core::port::{
     AppendOptions, Appended, ConsumeOptions, Deliveries, ErrorKind, Incoming, Operation, Streams,
     TransportError,
 };
-use mesh_core::topology::ConsumerRef;
+use mesh_core::topology::{ConsumerRef, DeliverySubject};
 use tokio::task::coop;
 
 use super::Port;
 use crate::live::offer;
+use crate::space::Space;
 use crate::stream::{Append, Reading, Seat};
 
 #[async_trait]
@@ -23,7 +24,8 @@ impl Streams for Port {
         self.check(&message, Operation::Append)?;
         coop::consume_budget().await;
         let broker = &self.link.broker;
-        let route = broker.hub.route(message.subject());
+        let from = self.link.sender();
+        let route = broker.hub.route(from.space, message.subject());
         let Some(stream) = &route.stream else {
             return Err(TransportError::new(ErrorKind::NotFound, Operation::Append)
                 .about(message.subject())
@@ -36,8 +38,7 @@ impl Streams for Port {
         };
         let appended = broker.keep(stream, &message, append)?;
         if !appended.duplicate {
-            let from = Some(&self.link.principal);
-            if let Some(full) = broker.reach(offer(&route, message, from), from).full {
+            if let Some(full) = broker.reach(offer(&route, message, from.who), from).full {
                 self.wait(full).await;
             }
         }
@@ -54,7 +55,10 @@ impl Streams for Port {
         let not_found = || {
             TransportError::new(ErrorKind::NotFound, Operation::Consume).about(consumer.to_string())
         };
+        let delivery = DeliverySubject::of(consumer.clone()).to_subject();
         let stream = link.broker.stream(consumer.stream);
+        // The streams are in BUS. Not every one of them delivers into the other account.
+        let stream = stream.filter(|_| Space::Bus.reaches(link.account, &delivery));
         let shared = stream.as_ref().and_then(|stream| stream.is_shared(&consumer.consumer));
         // Who may not read it does not learn whether it is there.
         link.access.consume(&consumer, shared.unwrap_or(true))?;

@@ -11,7 +11,6 @@ use mesh_core::subject::Filter;
 use tokio::task::coop;
 
 use super::Port;
-use crate::link::Link;
 use crate::live::{Arrivals, Listener, Queue, Sink};
 use crate::status::Over;
 
@@ -41,8 +40,7 @@ impl Transport for Port {
             TransportError::new(ErrorKind::NoResponders, Operation::Publish)
                 .about(message.subject())
         });
-        let Link { broker, principal, .. } = &*self.link;
-        let published = broker.publish(Some(principal), message)?;
+        let published = self.link.broker.publish(self.link.sender(), message)?;
         let received = match published.full {
             None => published.received,
             Some(full) => published.received | self.wait(full).await,
@@ -76,6 +74,7 @@ impl Transport for Port {
             group: options.group,
             sink: Sink::Messages(Queue::new(options.buffer.get())),
             access: Arc::clone(&link.access),
+            account: link.account,
         };
         let held = link.attach_listener(listener, operation)?;
         // Again, in case the permissions were replaced before it had its place.

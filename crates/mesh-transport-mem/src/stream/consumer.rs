@@ -97,9 +97,12 @@ impl Consumer {
         };
         let old = self.backlog.iter().filter(|sequence| selected(sequence));
         let new = log.from(self.cursor).filter(|(_, entry)| self.selects(entry.message.subject()));
+        let again = self.claims.values().filter(|claim| claim.deliveries > 1).count();
         ConsumerState {
             pending: (old.count() + new.count()) as u64,
             in_flight: Some(self.claims.len() as u64),
+            redelivered: Some(again as u64),
+            is_read: Some(!self.readers.is_empty()),
         }
     }
 }

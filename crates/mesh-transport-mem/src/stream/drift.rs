@@ -36,10 +36,14 @@ pub(crate) fn check(topology: &Topology, existing: &[Arc<Stream>]) -> Result<(),
         }
         let nested = filters.iter().enumerate().any(|(index, filter)| {
             let others = filters.iter().enumerate();
-            others.filter(|(other, _)| *other != index).any(|(_, other)| other.overlaps(filter))
+            others.filter(|(other, _)| *other != index).any(|(_, other)| other.contains(filter))
         });
         if filters.is_empty() || nested {
-            return refused(ErrorKind::Invalid, reference, "its filters are none, or overlap");
+            return refused(
+                ErrorKind::Invalid,
+                reference,
+                "its filters are none, or one is inside another",
+            );
         }
     }
     for stream in topology.streams() {
@@ -64,14 +68,31 @@ pub(crate) fn check(topology: &Topology, existing: &[Arc<Stream>]) -> Result<(),
     Ok(())
 }
 
+/// What is done about what is missing and what differs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Plan<'a> {
+    Assert(DriftMode),
+    /// Nothing is made; these are put right.
+    Mend(&'a [Drift]),
+}
+
+impl Plan<'_> {
+    fn mends(self, drift: &Drift) -> bool {
+        match self {
+            Self::Assert(mode) => mode == DriftMode::Mend,
+            Self::Mend(chosen) => chosen.iter().any(|chosen| chosen.is_same(drift)),
+        }
+    }
+}
+
 /// Makes `stream` and its consumers what `topology` says.
 pub(crate) fn assert(
     stream: &Stream,
     topology: &Topology,
-    mode: DriftMode,
+    plan: Plan<'_>,
 ) -> (Vec<Drift>, Effects) {
     let mut differences = Differences {
-        mend: mode == DriftMode::Mend,
+        plan,
         object: stream.name.to_string(),
         found: Vec::new(),
     };
@@ -92,6 +113,7 @@ pub(crate) fn assert(
                 differences.consumer(&mut consumer.spec, wanted);
                 consumer.wake(&mut effects);
             }
+            None if matches!(plan, Plan::Mend(_)) => {}
             None => {
                 *created += 1;
                 let consumer = Consumer::new(wanted.clone(), *created, log);
@@ -102,13 +124,13 @@ pub(crate) fn assert(
     (differences.found, effects)
 }
 
-struct Differences {
-    mend: bool,
+struct Differences<'a> {
+    plan: Plan<'a>,
     object: String,
     found: Vec<Drift>,
 }
 
-impl Differences {
+impl Differences<'_> {
     fn stream(&mut self, is: &mut StreamSpec, wanted: &StreamSpec) {
         self.field("subjects", &mut is.subjects, &wanted.subjects);
         self.fixed("retention", &is.retention, &wanted.retention);
@@ -145,33 +167,35 @@ impl Differences {
         wanted: &T,
     ) {
         if is != wanted {
-            self.note(field, is, wanted, self.mend);
-            if self.mend {
+            let drift = self.drift(field, is, wanted);
+            let mended = self.plan.mends(&drift);
+            if mended {
                 is.clone_from(wanted);
             }
+            self.found.push(Drift { mended, ..drift });
         }
     }
 
     /// One that a server can't change, so neither can this.
     fn fixed<T: PartialEq + fmt::Debug>(&mut self, field: &'static str, is: &T, wanted: &T) {
         if is != wanted {
-            self.note(field, is, wanted, false);
+            let drift = self.drift(field, is, wanted);
+            self.found.push(drift);
         }
     }
 
-    fn note(
-        &mut self,
+    fn drift(
+        &self,
         field: &'static str,
         is: &impl fmt::Debug,
         wanted: &impl fmt::Debug,
-        mended: bool,
-    ) {
-        self.found.push(Drift {
+    ) -> Drift {
+        Drift {
             object: self.object.clone(),
             field,
             expected: format!("{wanted:?}"),
             found: format!("{is:?}"),
-            mended,
-        });
+            mended: false,
+        }
     }
 }

@@ -99,6 +99,11 @@ impl Log {
         numbers.filter_map(|number| self.entries.get(number)).map(|entry| entry.bytes).sum()
     }
 
+    /// The number of the oldest message that is kept; one more than the last given where there is none.
+    pub(super) fn first(&self) -> u64 {
+        self.entries.first_key_value().map_or(self.last + 1, |(sequence, _)| *sequence)
+    }
+
     pub(super) fn entry(&self, sequence: u64) -> Option<&Entry> {
         self.entries.get(&sequence)
     }

@@ -29,7 +29,7 @@ use mesh_core::topology::{Retention, StreamName, StreamSpec};
 use parking_lot::{Mutex, RwLock};
 
 pub(crate) use claim::Ticket;
-pub(crate) use drift::{assert, check};
+pub(crate) use drift::{Plan, assert, check};
 pub(crate) use effects::{Burial, Effects};
 pub(crate) use reading::Reading;
 pub(crate) use seat::{Seat, SeatId};
@@ -45,6 +45,7 @@ use settle::Settled;
 pub(crate) struct Stream {
     pub(crate) name: StreamName,
     subjects: RwLock<Vec<Filter>>,
+    created: Timestamp,
     inner: Mutex<Inner>,
 }
 
@@ -78,10 +79,11 @@ impl Append<'_> {
 }
 
 impl Stream {
-    pub(crate) fn new(spec: StreamSpec) -> Self {
+    pub(crate) fn new(spec: StreamSpec, created: Timestamp) -> Self {
         Self {
             name: spec.name,
             subjects: RwLock::new(spec.subjects.clone()),
+            created,
             inner: Mutex::new(Inner {
                 spec,
                 log: Log::default(),
@@ -187,9 +189,17 @@ impl Stream {
         StreamState {
             messages: inner.log.len(),
             bytes: Some(inner.log.bytes()),
+            max_bytes: Some(inner.spec.max_bytes),
+            first_sequence: Some(inner.log.first()),
             last_sequence: Some(inner.log.last()),
             consumers: inner.consumers.len() as u64,
+            created: Some(self.created),
         }
+    }
+
+    /// The names of its consumers.
+    pub(crate) fn consumers(&self) -> Vec<ConsumerName> {
+        self.inner.lock().consumers.keys().cloned().collect()
     }
 
     pub(crate) fn consumer_state(

@@ -25,12 +25,13 @@ impl Bed {
             rules: ConsumerRules::of(StreamName::Events),
             deliver_from: DeliverFrom::All,
         });
-        let stream = Stream::new(topology.stream(StreamName::Events).unwrap().clone());
+        let events = topology.stream(StreamName::Events).unwrap().clone();
+        let stream = Stream::new(events, Timestamp::from_millis(0));
         Self { stream, topology, consumer }
     }
 
     fn assert(&self) {
-        let (drift, _effects) = assert(&self.stream, &self.topology, DriftMode::Report);
+        let (drift, _effects) = assert(&self.stream, &self.topology, Plan::Assert(DriftMode::Report));
         assert_eq!(drift, []);
     }
 

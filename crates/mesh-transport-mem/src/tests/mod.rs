@@ -1,4 +1,7 @@
+mod accounts;
+mod answers;
 mod clock;
+mod composed;
 mod dead;
 mod durable;
 mod lifecycle;

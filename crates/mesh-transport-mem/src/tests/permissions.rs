@@ -43,7 +43,7 @@ async fn a_module_emits_its_own_events_only() {
 async fn a_reply_address_of_the_broker_is_refused() {
     let bed = Bed::new().await;
     let mail = scoped(&bed, "mail");
-    for reply in ["$JS.ACK.EVENTS.n1_audit.1.1.1.1.0", "_R_.abc", "$GR.abc"] {
+    for reply in ["$JS.ACK.EVENTS.n1_audit.1.1.1.1.0", "_R_.abc", "$GR.abc", "_GR_.abc"] {
         let aimed = message("mesh.events.mail.sent", "a").with_reply(subject(reply));
         let refused = mail.transport().publish(aimed, Default::default()).await;
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Denied);

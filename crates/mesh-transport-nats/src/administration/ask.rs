@@ -17,6 +17,9 @@ use crate::api_error::{ApiError, Malformed, api_error, malformed};
 #[derive(Debug, Deserialize)]
 pub(super) struct StreamInfo {
     pub(super) config: Config,
+    /// When it was made.
+    #[serde(default)]
+    pub(super) created: Option<String>,
     pub(super) state: State,
     /// How many subjects there are to list, where it was asked to.
     #[serde(default)]
@@ -28,6 +31,8 @@ pub(super) struct StreamInfo {
 pub(super) struct State {
     pub(super) messages: u64,
     pub(super) bytes: u64,
+    #[serde(default)]
+    pub(super) first_seq: u64,
     pub(super) last_seq: u64,
     pub(super) consumer_count: u64,
     /// How many messages each subject has, where it was asked for.
@@ -41,6 +46,11 @@ pub(super) struct ConsumerInfo {
     pub(super) config: Config,
     pub(super) num_pending: u64,
     pub(super) num_ack_pending: u64,
+    #[serde(default)]
+    pub(super) num_redelivered: u64,
+    /// Whether somebody listens where it delivers to. Left out where nobody does.
+    #[serde(default)]
+    pub(super) push_bound: bool,
 }
 
 /// An answer may hold an error in place of what was asked for.

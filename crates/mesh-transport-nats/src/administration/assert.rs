@@ -5,11 +5,12 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
-use mesh_core::port::{Drift, DriftMode, ErrorKind, Operation, TransportError};
+use mesh_core::port::{Drift, ErrorKind, Operation, TransportError};
 use mesh_core::topology::{ConsumerSpec, StreamSpec, Topology};
 
 use super::ask::{Object, StreamInfo};
 use super::check::check;
+use super::plan::Plan;
 use super::setting::{Config, Setting};
 use super::{Admin, wanted};
 use crate::api::Api;
@@ -23,7 +24,7 @@ impl<A: Api> Admin<A> {
     pub(super) async fn assert_all(
         &self,
         topology: &Topology,
-        mode: DriftMode,
+        plan: Plan<'_>,
     ) -> Result<Vec<Drift>, TransportError> {
         self.settings.check()?;
         check(topology)?;
@@ -40,12 +41,13 @@ impl<A: Api> Admin<A> {
         let mut missing = Vec::new();
         for (spec, settings) in &streams {
             match self.stream_info(Operation::Assert, spec.name).await? {
-                Some(info) => drift.extend(self.compare_stream(spec, settings, info, mode).await?),
-                None => missing.push((*spec, settings)),
+                Some(info) => drift.extend(self.compare_stream(spec, settings, info, plan).await?),
+                None if plan.creates() => missing.push((*spec, settings)),
+                None => {}
             }
         }
         for (spec, settings) in missing {
-            drift.extend(self.create_stream(spec, settings, mode).await?);
+            drift.extend(self.create_stream(spec, settings, plan).await?);
         }
         let mut under_way = FuturesOrdered::new();
         for spec in topology.consumers() {
@@ -54,7 +56,7 @@ impl<A: Api> Admin<A> {
             {
                 drift.extend(found?);
             }
-            under_way.push_back(self.assert_consumer(spec, mode));
+            under_way.push_back(self.assert_consumer(spec, plan));
         }
         while let Some(found) = under_way.next().await {
             drift.extend(found?);
@@ -82,7 +84,7 @@ impl<A: Api> Admin<A> {
         &self,
         spec: &StreamSpec,
         settings: &[Setting],
-        mode: DriftMode,
+        plan: Plan<'_>,
     ) -> Result<Vec<Drift>, TransportError> {
         let object = Object::Stream(spec.name);
         let mut config = whole(settings);
@@ -92,7 +94,7 @@ impl<A: Api> Admin<A> {
             Err(refused) if refused.is_taken() => {
                 let info = self.stream_info(Operation::Assert, spec.name).await?;
                 let info = info.ok_or_else(|| assert_error(object, &refused))?;
-                self.compare_stream(spec, settings, info, mode).await
+                self.compare_stream(spec, settings, info, plan).await
             }
             Err(refused) => Err(assert_error(object, &refused)),
         }
@@ -103,16 +105,14 @@ impl<A: Api> Admin<A> {
         spec: &StreamSpec,
         settings: &[Setting],
         info: StreamInfo,
-        mode: DriftMode,
+        plan: Plan<'_>,
     ) -> Result<Vec<Drift>, TransportError> {
         let object = Object::Stream(spec.name);
         let before = info.config.clone();
-        let different = differences(settings, &before);
-        let after = match mode {
-            DriftMode::Mend if !different.is_empty() => {
-                self.mend_stream(spec, info, different).await?
-            }
-            DriftMode::Mend | DriftMode::Report => info.config,
+        let chosen = plan.choose(&object.name(), &before, differences(settings, &before));
+        let after = match chosen.is_empty() {
+            true => info.config,
+            false => self.mend_stream(spec, info, chosen).await?,
         };
         Ok(drift(object, settings, &before, &after))
     }
@@ -120,13 +120,14 @@ impl<A: Api> Admin<A> {
     async fn assert_consumer(
         &self,
         spec: &ConsumerSpec,
-        mode: DriftMode,
+        plan: Plan<'_>,
     ) -> Result<Vec<Drift>, TransportError> {
         let settings = &wanted::consumer(spec)?;
         let object = Object::Consumer(&spec.reference);
         let known = self.consumer_info(Operation::Assert, &spec.reference).await?;
         let before = match known {
             Some(info) => info.config,
+            None if !plan.creates() => return Ok(Vec::new()),
             None => {
                 let mut config = whole(settings);
                 config.insert("name".to_owned(), spec.reference.consumer.as_str().into());
@@ -140,12 +141,10 @@ impl<A: Api> Admin<A> {
                 }
             }
         };
-        let different = differences(settings, &before);
-        let after = match mode {
-            DriftMode::Mend if !different.is_empty() => {
-                self.mend_consumer(&spec.reference, settings, before.clone(), different).await?
-            }
-            DriftMode::Mend | DriftMode::Report => before.clone(),
+        let chosen = plan.choose(&object.name(), &before, differences(settings, &before));
+        let after = match chosen.is_empty() {
+            true => before.clone(),
+            false => self.mend_consumer(&spec.reference, settings, before.clone(), chosen).await?,
         };
         Ok(drift(object, settings, &before, &after))
     }

@@ -79,7 +79,9 @@ impl<A: Api> Admin<A> {
         mut different: Vec<&Setting>,
     ) -> Result<Config, TransportError> {
         let object = Object::Consumer(consumer);
-        if take(&mut different, DURABLE_NAME).is_some() {
+        let durable = settings.iter().find(|setting| setting.key() == DURABLE_NAME);
+        if durable.is_some_and(|durable| !durable.holds(&config)) {
+            take(&mut different, DURABLE_NAME);
             take(&mut different, INACTIVE_THRESHOLD);
         }
         let home = settings.iter().find(|setting| setting.key() == DELIVER_SUBJECT);

@@ -5,7 +5,9 @@ mod ask;
 mod assert;
 mod check;
 mod header_block;
+mod list;
 mod mend;
+mod plan;
 mod read;
 mod setting;
 mod settings;
@@ -18,8 +20,8 @@ use std::fmt;
 
 use async_trait::async_trait;
 use mesh_core::port::{
-    Administration, ConsumerState, Drift, DriftMode, Operation, Position, Stored, StreamState,
-    TransportError,
+    Administration, ConsumerState, Drift, DriftMode, Held, Operation, Position, Stored,
+    StreamState, TransportError,
 };
 use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 use serde_json::Value;
@@ -27,7 +29,9 @@ use serde_json::Value;
 pub use settings::StreamSettings;
 
 use crate::api::Api;
-use crate::api_error::api_error;
+use crate::api_error::{Malformed, api_error, malformed};
+use ask::StreamInfo;
+use plan::Plan;
 
 /// The port [`Administration`] over whoever can ask the server's API.
 pub(crate) struct Admin<A> {
@@ -54,7 +58,19 @@ impl<A: Api> Administration for Admin<A> {
         topology: &Topology,
         mode: DriftMode,
     ) -> Result<Vec<Drift>, TransportError> {
-        self.assert_all(topology, mode).await
+        self.assert_all(topology, mode.into()).await
+    }
+
+    async fn mend(
+        &self,
+        topology: &Topology,
+        chosen: &[Drift],
+    ) -> Result<Vec<Drift>, TransportError> {
+        self.assert_all(topology, Plan::Only(chosen)).await
+    }
+
+    async fn list(&self) -> Result<Vec<Held>, TransportError> {
+        self.list_all().await
     }
 
     async fn read(
@@ -67,12 +83,7 @@ impl<A: Api> Administration for Admin<A> {
 
     async fn inspect(&self, stream: StreamName) -> Result<Option<StreamState>, TransportError> {
         let info = self.stream_info(Operation::Inspect, stream).await?;
-        Ok(info.map(|info| StreamState {
-            messages: info.state.messages,
-            bytes: Some(info.state.bytes),
-            last_sequence: Some(info.state.last_seq),
-            consumers: info.state.consumer_count,
-        }))
+        info.map(|info| stream_state(stream, &info)).transpose()
     }
 
     async fn inspect_consumer(
@@ -83,6 +94,8 @@ impl<A: Api> Administration for Admin<A> {
         Ok(info.map(|info| ConsumerState {
             pending: info.num_pending,
             in_flight: Some(info.num_ack_pending),
+            redelivered: Some(info.num_redelivered),
+            is_read: Some(info.push_bound),
         }))
     }
 
@@ -96,4 +109,23 @@ impl<A: Api> Administration for Admin<A> {
             Err(refused) => Err(api_error(Operation::Retire, &about, &refused)),
         }
     }
+}
+
+fn stream_state(stream: StreamName, info: &StreamInfo) -> Result<StreamState, TransportError> {
+    let created = info.created.as_deref().map(str::parse).transpose();
+    let created = created.map_err(|_| {
+        let odd = Malformed::Content("the time of creation is not RFC 3339");
+        malformed(Operation::Inspect, stream.as_str(), odd)
+    })?;
+    let state = &info.state;
+    Ok(StreamState {
+        messages: state.messages,
+        bytes: Some(state.bytes),
+        max_bytes: wanted::max_bytes(&info.config),
+        // An empty stream that nothing was ever in says 0.
+        first_sequence: Some(state.first_seq.max(1)),
+        last_sequence: Some(state.last_seq),
+        consumers: state.consumer_count,
+        created,
+    })
 }

@@ -8,7 +8,7 @@ use mesh_core::subject::{Filter, normalise};
 use mesh_core::topology::{ConsumerSpec, DeliverFrom, DeliverySubject, Retention, StreamSpec};
 
 use super::StreamSettings;
-use super::setting::Setting;
+use super::setting::{Config, Setting};
 
 /// The settings of a stream, those that others depend on first.
 ///
@@ -108,6 +108,11 @@ pub(super) fn consumer(spec: &ConsumerSpec) -> Result<Vec<Setting>, TransportErr
         Setting::flag("mem_storage", false),
         Setting::count("num_replicas", 0, 0),
     ])
+}
+
+/// The most bytes that a stream of this configuration keeps, if it has a limit.
+pub(super) fn max_bytes(config: &Config) -> Option<u64> {
+    config.get(MAX_BYTES)?.as_u64().filter(|bytes| *bytes > 0)
 }
 
 // Settings that are mended with care.

@@ -21,12 +21,12 @@ pub(super) fn of(error: TransportError) -> StoreError {
 }
 
 /// Of what the server refuses.
-pub(super) fn refused(operation: Operation, about: &str, refused: &ApiError) -> StoreError {
+pub(crate) fn refused(operation: Operation, about: &str, refused: &ApiError) -> StoreError {
     of(api_error(operation, about, refused))
 }
 
 /// Of an answer that can't be understood.
-pub(super) fn unclear(operation: Operation, about: &str, problem: Malformed) -> StoreError {
+pub(crate) fn unclear(operation: Operation, about: &str, problem: Malformed) -> StoreError {
     of(malformed(operation, about, problem))
 }
 

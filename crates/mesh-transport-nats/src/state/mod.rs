@@ -2,9 +2,9 @@
 //! the newest of each subject.
 
 mod bucket;
-mod failure;
+pub(crate) mod failure;
 mod looking;
-mod settings;
+pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 mod watching;

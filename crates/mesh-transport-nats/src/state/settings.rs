@@ -167,7 +167,7 @@ fn is_default(wanted: &Value, found: &Value, name: &str) -> bool {
 }
 
 /// Asks the server's API, again where the connection is lost meanwhile.
-pub(super) async fn call(
+pub(crate) async fn call(
     state: &NatsState,
     operation: Operation,
     subject: &str,
@@ -191,7 +191,7 @@ struct Outcome {
 }
 
 /// Reads an answer, or the refusal in its place.
-pub(super) fn read<T: serde::de::DeserializeOwned>(
+pub(crate) fn read<T: serde::de::DeserializeOwned>(
     answer: &[u8],
 ) -> Result<Result<T, ApiError>, Malformed> {
     let outcome: Outcome = serde_json::from_slice(answer)?;

@@ -12,7 +12,7 @@ use mesh_testkit::servers::Certificate;
 use mesh_testkit::servers::nats::{Layout, NatsConfig, NatsServer, RawNats, User};
 use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
 
-use super::mesh::{layout, mesh};
+use super::mesh::{composed, layout};
 use super::{Isolation, Setup};
 
 pub type Started<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -27,6 +27,8 @@ pub struct Bed {
     pub setup: Setup,
     /// The controller's connection beside the streams.
     pub controller: Connection,
+    /// What its configuration has besides the layout.
+    base: NatsConfig,
 }
 
 impl Bed {
@@ -41,11 +43,12 @@ impl Bed {
     /// The same with other streams and consumers.
     pub async fn with(setup: Setup, change: impl Fn(Topology) -> Topology) -> Started<Self> {
         let layout = layout(&setup)?;
-        let server = NatsServer::launch(config(&setup, &layout)?).await?;
+        let base = base(&setup)?;
+        let server = NatsServer::launch(base.clone().with(layout.lines()?)).await?;
         let controller = dial(&server, user(&layout, "controller")).await?;
-        let topology = change(mesh()?.topology()?);
+        let topology = change(composed(&setup, &[])?.topology().clone());
         controller.administration()?.assert(&topology, DriftMode::Report).await?;
-        Ok(Self { server, layout, setup, controller })
+        Ok(Self { server, layout, setup, controller, base })
     }
 
     /// The user of that name. In one account the controller has one user.
@@ -64,10 +67,21 @@ impl Bed {
 
     /// Logs in as that user, with a client that sends anything.
     pub async fn raw(&self, name: &str) -> Started<RawNats> {
-        let user = self.user(name);
+        self.raw_as(self.user(name)).await
+    }
+
+    /// Logs in as a user that may be in the layout no more.
+    pub async fn raw_as(&self, user: &User) -> Started<RawNats> {
         let mut raw = RawNats::connect(&self.server).await?;
         raw.login(user.name(), user.password().expose()).await?;
         Ok(raw)
+    }
+
+    /// Makes this the layout of the running server.
+    pub async fn reload(&mut self, layout: Layout) -> Started<()> {
+        self.server.reload(self.base.clone().with(layout.lines()?)).await?;
+        self.layout = layout;
+        Ok(())
     }
 
     /// Makes dead letters of the server's notices.
@@ -85,14 +99,18 @@ fn user<'a>(layout: &'a Layout, name: &str) -> &'a User {
     found.unwrap_or_else(|| panic!("no user {name}"))
 }
 
-fn config(setup: &Setup, layout: &Layout) -> Started<NatsConfig> {
+fn base(setup: &Setup) -> Started<NatsConfig> {
     let config = NatsConfig::new()
         .tls(Certificate::local()?)
         .jetstream()
         .with(format!("max_connections: {}", setup.connections * 4))
-        .with(format!("max_subscriptions: {}", setup.subscriptions))
-        .with(format!("feature_flags {{ js_ack_fc_v2: {} }}", setup.second_form))
-        .with(layout.lines()?);
+        .with(format!("max_subscriptions: {}", setup.subscriptions * 4));
+    // Older servers don't know the flag, and refuse a file that has it.
+    let config = if setup.second_form {
+        config.with("feature_flags { js_ack_fc_v2: true }")
+    } else {
+        config
+    };
     Ok(if setup.strict { config } else { config.lenient() })
 }
 

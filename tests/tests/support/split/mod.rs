@@ -6,7 +6,7 @@ mod bed;
 mod mesh;
 
 pub use bed::{Bed, PATIENCE, Started};
-pub use mesh::{TAP, layout};
+pub use mesh::{TAP, composed, layout};
 
 /// Whether streams and everybody else share an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,10 +15,36 @@ pub enum Isolation {
     OneAccount,
 }
 
+/// How a responder is let answer (protocol §4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// Only to an inbox that names it.
+    Scoped,
+    /// Wherever it is asked to: `allow_responses`.
+    AllowResponses,
+}
+
+/// What a mesh file chooses of a server's accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode {
+    pub isolation: Isolation,
+    pub answers: Answers,
+}
+
+impl Mode {
+    pub const ALL: [Self; 4] = [
+        Self { isolation: Isolation::Split, answers: Answers::Scoped },
+        Self { isolation: Isolation::Split, answers: Answers::AllowResponses },
+        Self { isolation: Isolation::OneAccount, answers: Answers::Scoped },
+        Self { isolation: Isolation::OneAccount, answers: Answers::AllowResponses },
+    ];
+}
+
 /// How the server is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
     pub isolation: Isolation,
+    pub answers: Answers,
     /// Whether deliveries carry the second form of acknowledgement addresses.
     pub second_form: bool,
     /// Whether JetStream refuses what it does not know.
@@ -27,14 +53,15 @@ pub struct Setup {
     pub service: Option<&'static str>,
     /// How many connections EDGE may have, and the server four times as many.
     pub connections: u32,
-    /// How many subscriptions a connection may have.
+    /// How many subscriptions a connection in EDGE may have, and one anywhere four times as many.
     pub subscriptions: u32,
 }
 
 impl Setup {
-    pub const fn of(isolation: Isolation) -> Self {
+    pub const fn of(mode: Mode) -> Self {
         Self {
-            isolation,
+            isolation: mode.isolation,
+            answers: mode.answers,
             second_form: false,
             strict: true,
             service: None,
@@ -43,7 +70,12 @@ impl Setup {
         }
     }
 
+    /// With answers as they are unless a mesh file says otherwise.
+    pub const fn scoped(isolation: Isolation) -> Self {
+        Self::of(Mode { isolation, answers: Answers::Scoped })
+    }
+
     pub const fn split() -> Self {
-        Self::of(Isolation::Split)
+        Self::scoped(Isolation::Split)
     }
 }

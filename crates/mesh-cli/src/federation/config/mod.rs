@@ -21,8 +21,9 @@ use toml::Spanned;
 pub(super) use problem::Problem;
 pub(super) use read::{GatewayFile, egress, read};
 pub(super) use rules::{Waits, edge_guards, edge_rules};
+pub(crate) use values::Span;
 pub(super) use values::{
-    AlgorithmName, BucketText, Buckets, Bus, Mailbox, ProfileName, Required as RequiredOf, Span,
+    AlgorithmName, BucketText, Buckets, Bus, Mailbox, ProfileName, Required as RequiredOf,
     StageName, State,
 };
 

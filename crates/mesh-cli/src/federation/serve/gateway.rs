@@ -23,7 +23,7 @@ use mesh_transport_mem::{InMemoryExactBroker, InMemoryFilterBroker};
 
 use super::super::config::{Bus, Config, GatewayFile, Mailbox, Waits, edge_rules};
 use super::super::desk::{Desk, LONGEST, Watches};
-use super::super::operator::dial;
+use super::super::runtime::dial;
 use super::super::runtime::words;
 use super::hearers::Hearers;
 use super::state::Stores;

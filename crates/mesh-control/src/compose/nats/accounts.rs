@@ -6,19 +6,10 @@ use std::fmt::Write as _;
 
 use mesh_core::manifest::{Bus, Limits, SecretKind};
 use mesh_core::permissions::{Permissions, Responses, Rules};
-use mesh_core::topology::StreamName;
+use mesh_core::topology::Passage;
 
 use super::super::{Account, ComposeError, Verifier};
 use super::quote::{quote, quoted};
-
-/// What EDGE may publish into BUS, besides acknowledgements. `mesh.control.enrol` and
-/// `mesh.control.built` are never named one by one: a relayed message passes such an import, and not
-/// one with a wildcard (protocol §4).
-const SERVICES: [&str; 4] =
-    ["mesh.events.*.>", "mesh.control.*.report", "mesh.control.*", "mesh.control.*.alive"];
-
-/// The streams whose deliveries and acknowledgements cross: somebody in EDGE reads them.
-const CROSSING: [StreamName; 3] = [StreamName::Events, StreamName::Nodes, StreamName::Builds];
 
 /// Who logs in where, and what passes between the accounts: the part of a nats-server's configuration
 /// that says `system_account` and `accounts`. [`Composition::nats`](super::super::Composition::nats)
@@ -101,7 +92,15 @@ impl Accounts {
 
     /// The accounts.
     pub(super) fn block(&self) -> Result<String, ComposeError> {
-        let mut text = format!("accounts {{\n  {} {{}}\n", self.name(Account::Sys)?);
+        Ok(format!("accounts {{\n  {} {{}}\n{}}}\n", self.name(Account::Sys)?, self.within()?))
+    }
+
+    /// What stands within `accounts { … }`, but the server's own account.
+    ///
+    /// # Errors
+    /// As [`text`](Self::text).
+    pub fn within(&self) -> Result<String, ComposeError> {
+        let mut text = String::new();
         for (account, users) in &self.users {
             _ = writeln!(text, "  {} {{", self.name(*account)?);
             match account {
@@ -139,7 +138,6 @@ impl Accounts {
             text.extend(users.values().map(String::as_str));
             text.push_str("    ]\n  }\n");
         }
-        text.push_str("}\n");
         Ok(text)
     }
 
@@ -152,13 +150,15 @@ impl Accounts {
         if !self.users.contains_key(&Account::Bus) || !self.users.contains_key(&Account::Edge) {
             return Vec::new();
         }
-        let services = SERVICES.iter().map(|subject| (*subject).to_owned());
-        let acks = CROSSING.map(|stream| format!("$JS.ACK.{stream}.>"));
-        let new_acks = CROSSING.map(|stream| format!("$JS.ACK.*.*.{stream}.>"));
-        let more = self.services.iter().cloned();
-        let services = services.chain(acks).chain(new_acks).chain(more);
-        let deliveries = CROSSING.map(|stream| ("stream", format!("mesh.deliver.{stream}.*")));
-        services.map(|subject| ("service", subject)).chain(deliveries).collect()
+        let (mut services, mut deliveries) = (Vec::new(), Vec::new());
+        for passage in Passage::all() {
+            match passage {
+                Passage::Service(subject) => services.push(("service", subject.to_string())),
+                Passage::Stream(subject) => deliveries.push(("stream", subject.to_string())),
+            }
+        }
+        let more = self.services.iter().map(|subject| ("service", subject.clone()));
+        services.into_iter().chain(more).chain(deliveries).collect()
     }
 }
 

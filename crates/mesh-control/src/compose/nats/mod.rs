@@ -22,6 +22,17 @@ pub(super) fn file(
     verifiers: &dyn Verifiers,
     place: &Place,
 ) -> Result<String, ComposeError> {
+    let accounts = accounts(composition, verifiers)?;
+    let text = head(composition.bus(), place, &accounts)? + &accounts.block()?;
+    Danger::check(&text)?;
+    Ok(text)
+}
+
+/// Everybody, each in their account.
+pub(super) fn accounts(
+    composition: &Composition,
+    verifiers: &dyn Verifiers,
+) -> Result<Accounts, ComposeError> {
     let bus = composition.bus();
     let mut accounts = Accounts::of(bus);
     let mut without = Vec::new();
@@ -37,9 +48,7 @@ pub(super) fn file(
     if !without.is_empty() {
         return Err(ComposeError::NoVerifier(without));
     }
-    let text = head(bus, place, &accounts)? + &accounts.block()?;
-    Danger::check(&text)?;
-    Ok(text)
+    Ok(accounts)
 }
 
 /// All but accounts and users. The system account is named first: with a file that is cut off before its

@@ -200,3 +200,50 @@ assignments = [
     let instances: Vec<_> = mesh.instances().map(|instance| instance.node.to_string()).collect();
     assert_eq!((instances, mesh.modules().len()), (vec!["n1".to_owned()], 1));
 }
+
+#[test]
+fn a_seat_has_one_holder_in_a_mesh_and_a_second_claim_is_told_with_both_lines() {
+    let claiming = |name: &str| {
+        let text = format!("name = \"{name}\"\nversion = \"1\"\nclaims = [\"mesh-broker\"]");
+        ModuleManifest::parse(&format!("{name}.toml"), &text).unwrap()
+    };
+    let file = |a: &str, b: &str| {
+        let text = format!(
+            "nodes = [{{ name = \"n1\" }}, {{ name = \"n2\" }}]\nassignments = [\n  {{ module = \"nats\", \
+             manifest = \"nats.toml\", nodes = [{a}] }},\n  {{ module = \"lavin\", manifest = \"lavin.toml\", \
+             nodes = [{b}] }},\n]"
+        );
+        mesh_file(&text)
+    };
+    let resolve = |a: &str, b: &str| {
+        let problems = Mesh::resolve(&file(a, b), &[claiming("nats"), claiming("lavin")]);
+        problems.map(|mesh| mesh.holder_of(&crate::name::SeatName::broker()))
+    };
+    let told = resolve("\"n1\"", "\"n2\"").unwrap_err();
+    assert_eq!(
+        shown(&told),
+        [
+            "nats.toml:3:11: error: claims[0]: the seat mesh-broker is lavin on n2's already, by lavin.toml:3:11 \
+          (a seat has one holder in a mesh: leave one of the two out)"
+        ]
+    );
+    // The same module on a second node is a second claim, too.
+    let told = resolve("\"n1\", \"n2\"", "").unwrap_err();
+    assert_eq!(
+        shown(&told)[0],
+        "mesh.toml:3:61: error: assignments[0].nodes[1]: the seat mesh-broker is nats on n1's already, by \
+         mesh.toml:3:55 (a seat has one holder in a mesh: leave one of the two out)"
+    );
+    // Who runs nowhere has none.
+    let holder = resolve("\"n2\"", "").unwrap().unwrap();
+    assert_eq!((holder.module.as_str(), holder.node.as_str()), ("nats", "n2"));
+    assert_eq!(resolve("", "").unwrap(), None);
+}
+
+#[test]
+fn a_seats_name_is_checked_and_given_once() {
+    let text = "name = \"a\"\nversion = \"1\"\nclaims = [\"mesh-broker\", \"Mesh.Broker\", \"mesh-broker\"]";
+    let told = refused(text);
+    assert!(told[0].contains("claims[1]: seat name"), "{told:?}");
+    assert!(told[1].contains("claims[2]: \"mesh-broker\" is given already"), "{told:?}");
+}

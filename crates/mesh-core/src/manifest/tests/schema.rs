@@ -71,6 +71,7 @@ fn the_published_schemas_have_the_keys_that_are_read() {
     assert!(mesh_refused("")[0].contains("the key \"nodes\" is missing"));
     module_with("tools = [{ name = \"a\", description = \"b\" }]");
     module_with("requires = [{ provision = \"a\" }]");
+    module_with("claims = [\"mesh-broker\"]");
 }
 
 fn module_with(line: &str) {

@@ -12,7 +12,6 @@ mod program;
 mod raw;
 mod reload;
 mod server;
-mod version;
 mod wire;
 
 pub use cluster::Cluster;
@@ -22,5 +21,6 @@ pub use layout::{Account, Layout, User};
 pub use mesh_server::MeshServer;
 pub use message::RawMessage;
 pub use place::Place;
+pub use program::find as find_program;
 pub use raw::{RawNats, Settled};
 pub use server::NatsServer;

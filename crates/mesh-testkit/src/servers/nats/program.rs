@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use super::version::Version;
+use mesh_control::Version;
+
 use crate::servers::ServerError;
 
 /// Names a program to use instead of the one that is brought.
@@ -16,8 +17,12 @@ const VARIABLE: &str = "MESH_NATS_SERVER";
 /// Where anybody can get one.
 const RELEASES: &str = "https://github.com/nats-io/nats-server/releases";
 
-/// The program to test with, looked for once.
-pub(super) fn find() -> Result<PathBuf, ServerError> {
+/// The nats-server that tests start: the one that `MESH_NATS_SERVER` names, or that `cargo xtask test` has
+/// brought, or that is installed. Looked for once.
+///
+/// # Errors
+/// [`ServerError::NoProgram`], which says how to get one.
+pub fn find() -> Result<PathBuf, ServerError> {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     if let Some(found) = FOUND.get() {
         return Ok(found.clone());

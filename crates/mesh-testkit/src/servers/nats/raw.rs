@@ -264,6 +264,35 @@ impl RawNats {
         }
     }
 
+    /// Sends all of these together, and answers for each what [`settle`](Self::settle) would after it
+    /// alone: one round trip for many tries.
+    ///
+    /// # Errors
+    /// As [`settle`](Self::settle).
+    pub async fn each(&mut self, acts: &[Vec<u8>]) -> Result<Vec<Settled>, ServerError> {
+        let mut bytes = Vec::new();
+        for act in acts {
+            bytes.extend_from_slice(act);
+            bytes.extend_from_slice(b"PING\r\n");
+        }
+        self.send(bytes).await?;
+        let mut settled = Vec::new();
+        let patience = self.patience;
+        let told = async {
+            let mut one = Settled::default();
+            while settled.len() < acts.len() {
+                match self.heard().await? {
+                    Heard::Pong => settled.push(std::mem::take(&mut one)),
+                    Heard::Error(reason) => one.errors.push(reason),
+                    Heard::Message(message) => one.messages.push(message),
+                }
+            }
+            Ok(())
+        };
+        within(patience, "waiting for the answers", told).await?;
+        Ok(settled)
+    }
+
     /// Reads to the end of the connection, and answers the errors that the server gave before.
     ///
     /// # Errors

@@ -2,9 +2,12 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mesh_control::compose::rabbit::{Declares, Definitions, PasswordHash, Rights};
+use mesh_core::identity::Principal;
+use mesh_core::permissions::Permissions;
 use ring::digest::{Context, SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::servers::ServerError;
 
@@ -12,10 +15,22 @@ use crate::servers::ServerError;
 /// password. The algorithm's name there is `rabbit_password_hashing_sha256`.
 #[must_use]
 pub fn password_hash(password: &str, salt: [u8; 4]) -> String {
+    hashed(password, salt).as_str().to_owned()
+}
+
+fn hashed(password: &str, salt: [u8; PasswordHash::SALT]) -> PasswordHash {
     let mut context = Context::new(&SHA256);
     context.update(&salt);
     context.update(password.as_bytes());
-    STANDARD.encode([&salt, context.finish().as_ref()].concat())
+    let digest = context.finish().as_ref().first_chunk().copied().unwrap_or_default();
+    PasswordHash::of(salt, digest)
+}
+
+/// The hash of a user's password. The salt comes from name and password, so that two tests that agree on them
+/// send the same.
+pub(super) fn hash_of(name: &str, password: &str) -> PasswordHash {
+    let told = digest(&SHA256, format!("{name}\0{password}").as_bytes());
+    hashed(password, told.as_ref().first_chunk().copied().unwrap_or_default())
 }
 
 /// Whether this is the password's hash.
@@ -105,34 +120,46 @@ impl Account {
         &self.password
     }
 
-    /// Its rows as a definitions file has them, with their sections. The salt comes from name and
-    /// password, so that two tests that agree on them send the same.
-    pub(super) fn rows(&self, vhost: &str) -> Vec<(&'static str, Value)> {
+    /// The same with what `permissions` allow `principal`, whose user it need not be called after.
+    #[must_use]
+    pub fn permitted(
+        self,
+        principal: &Principal,
+        permissions: &Permissions,
+        declares: Declares,
+    ) -> Self {
+        let Rights { configure, write, read, topics, .. } =
+            Rights::of(self.name(), principal, permissions, declares);
+        let account = self.rights(configure, write, read);
+        topics
+            .into_iter()
+            .fold(account, |account, row| account.topic(row.exchange, row.write, row.read))
+    }
+
+    /// As a definitions file has it.
+    pub(super) fn definitions(&self, vhost: &str) -> Definitions {
         let Self { name, password, tags, .. } = self;
-        let told = digest(&SHA256, format!("{name}\0{password}").as_bytes());
-        let salt = told.as_ref().first_chunk().copied().unwrap_or_default();
-        let user = json!({
-            "name": name,
-            "password_hash": password_hash(password, salt),
-            "hashing_algorithm": "rabbit_password_hashing_sha256",
-            "tags": tags,
-        });
-        let mut rows = vec![("users", user)];
+        let mut definitions = Definitions::new().user(name, &hash_of(name, password), tags);
         if let Some([configure, write, read]) = &self.rights {
-            let row = json!({
-                "user": name, "vhost": vhost,
-                "configure": configure, "write": write, "read": read,
-            });
-            rows.push(("permissions", row));
+            let rights = Rights::new(configure, write, read);
+            definitions = definitions.rights(vhost, name, &rights);
         }
         for [exchange, write, read] in &self.topics {
-            let row = json!({
-                "user": name, "vhost": vhost, "exchange": exchange,
-                "write": write, "read": read,
-            });
-            rows.push(("topic_permissions", row));
+            definitions = definitions.topic(vhost, name, exchange, write, read);
         }
-        rows
+        definitions
+    }
+
+    /// Its rows, with their sections.
+    pub(super) fn rows(&self, vhost: &str) -> Vec<(&'static str, Value)> {
+        let definitions = self.definitions(vhost);
+        let sections = ["users", "permissions", "topic_permissions"].into_iter();
+        sections
+            .flat_map(|section| {
+                let rows = definitions.rows(section).iter().cloned();
+                rows.map(move |row| (section, row)).collect::<Vec<_>>()
+            })
+            .collect()
     }
 }
 

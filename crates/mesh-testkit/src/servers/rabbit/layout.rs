@@ -2,26 +2,21 @@
 
 use std::fmt;
 
+use mesh_control::compose::rabbit::{self as composed, Host, Member};
 use mesh_core::credential::{BrokerUrl, Credential, Fingerprint, Fingerprints};
 use mesh_core::identity::Principal;
 use mesh_core::manifest::Mesh;
 use mesh_core::name::InstanceName;
 use mesh_core::permissions::Permissions;
-use mesh_core::subject::Filter;
-use mesh_core::topology::{AmqpExchange, AmqpQueue, MeshSubject};
-use serde_json::json;
+use mesh_core::topology::Topology;
 
-use super::account::secret;
-use super::{Account, Declares, Definitions};
+use super::Definitions;
+use super::account::{hash_of, secret};
 use crate::servers::ServerError;
 use crate::servers::members::everybody;
 
 /// The user of the controller, who declares everything.
 const SUBSTRATE: &str = "substrate";
-
-/// How long a call or an answer is kept that nobody reads, in milliseconds, and how many of them.
-const TTL: u32 = 30_000;
-const MOST: u32 = 1000;
 
 /// Who has a user in a mesh's broker, with which rights, and the queues of their calls and answers.
 ///
@@ -96,45 +91,15 @@ impl User {
         Credential::new(self.principal.clone(), url, pinned).map_err(ServerError::layout)
     }
 
-    fn account(&self) -> Account {
-        let account = Account::new(&self.name, &self.password);
+    fn member(&self) -> Member {
+        let hash = hash_of(&self.name, &self.password);
+        let principal = self.principal.clone();
         match &self.permissions {
-            None => account.all_rights(),
-            Some(permissions) => account.permitted(&self.principal, permissions, Declares::Nothing),
+            Some(permissions) => Member::new(principal, permissions.clone(), hash),
+            None if self.name == SUBSTRATE => Member::controller(principal, hash),
+            None => Member::new(principal, Permissions::default(), hash).widened(),
         }
     }
-
-    /// The queues that somebody has to declare for it.
-    fn queues(&self) -> Result<Vec<AmqpQueue>, ServerError> {
-        let Some(permissions) = &self.permissions else { return Ok(Vec::new()) };
-        let mut queues = Vec::new();
-        for rule in permissions.subscribe.allowed() {
-            let subject = rule.filter.as_subject();
-            match subject.as_ref().and_then(|subject| MeshSubject::parse(subject).ok()) {
-                Some(MeshSubject::Tool { module, tool }) => {
-                    queues.push(AmqpQueue::of_tool(&module, &tool).map_err(ServerError::layout)?);
-                }
-                Some(_) => {}
-                None if is_live(&rule.filter) => queues.extend(match &rule.group {
-                    None => Some(AmqpQueue::of_subscription(&self.name, &rule.filter)),
-                    Some(group) => AmqpQueue::of_group(group, &rule.filter),
-                }),
-                None => {}
-            }
-        }
-        let asks = |rule: &Filter| {
-            ["mesh.tools.", "mesh.ask."].iter().any(|place| rule.as_str().starts_with(place))
-        };
-        if permissions.publish.allowed().iter().any(|rule| asks(&rule.filter)) {
-            queues.push(AmqpQueue::of_answers(&self.principal).map_err(ServerError::layout)?);
-        }
-        Ok(queues)
-    }
-}
-
-/// Whether whoever may subscribe to it hears it live: neither an inbox nor a place of deliveries.
-fn is_live(filter: &Filter) -> bool {
-    !["_INBOX.", "mesh.", "$JS."].iter().any(|place| filter.as_str().starts_with(place))
 }
 
 impl fmt::Debug for User {
@@ -223,50 +188,36 @@ impl Layout {
     /// # Errors
     /// [`ServerError::Layout`] for what has no binding.
     pub fn definitions(&self) -> Result<Definitions, ServerError> {
-        let mut definitions = Definitions::new();
-        for vhost in [Self::MESH, Self::BACKBONE] {
-            let users: Vec<&User> = self.users.iter().filter(|user| user.vhost == vhost).collect();
-            if !users.is_empty() {
-                definitions = host(definitions, vhost, &users)?;
-            }
-        }
-        Ok(definitions)
+        self.composed(None)
     }
-}
 
-/// A virtual host with what is in it.
-fn host(
-    definitions: Definitions,
-    vhost: &str,
-    users: &[&User],
-) -> Result<Definitions, ServerError> {
-    let mut definitions = definitions.vhost(vhost);
-    for exchange in AmqpExchange::NAMED {
-        definitions = definitions.exchange(vhost, exchange.as_str(), "topic");
+    /// The same with the durable queues of a topology, which the controller then finds as it would declare
+    /// them.
+    ///
+    /// # Errors
+    /// As [`definitions`](Self::definitions).
+    pub fn definitions_with(&self, topology: &Topology) -> Result<Definitions, ServerError> {
+        self.composed(Some(topology))
     }
-    let mut queues: Vec<AmqpQueue> = Vec::new();
-    for user in users {
-        definitions = definitions.account(vhost, &user.account());
-        queues.extend(user.queues()?);
-    }
-    queues.sort_by(|one, other| one.name.cmp(&other.name));
-    queues.dedup_by(|one, other| one.name == other.name);
-    for queue in &queues {
-        definitions = definitions.queue(vhost, &queue.name, &json!({}));
-        for (exchange, key) in &queue.bindings {
-            let exchange = exchange.as_str();
-            definitions = definitions.binding(vhost, exchange, &queue.name, key.as_str());
+
+    fn composed(&self, topology: Option<&Topology>) -> Result<Definitions, ServerError> {
+        let mut definitions = composed::Definitions::new();
+        for vhost in [Self::MESH, Self::BACKBONE] {
+            let mut users = self.users.iter().filter(|user| user.vhost == vhost).peekable();
+            if users.peek().is_none() {
+                continue;
+            }
+            let mut host = Host::new(vhost).map_err(ServerError::layout)?;
+            for user in users {
+                host = host.member(user.member()).map_err(ServerError::layout)?;
+            }
+            if let Some(topology) = topology.filter(|_| vhost == Self::MESH) {
+                host = host.topology(topology).map_err(ServerError::layout)?;
+            }
+            definitions = definitions.with(host.definitions());
         }
+        Ok(definitions.into())
     }
-    let calls = json!({ "message-ttl": TTL });
-    let bounded = json!({ "message-ttl": TTL, "max-length": MOST });
-    // Those that are read by whoever declared them are emptied as fast as they fill.
-    let provisioned = r"^live\.[^.]+\.[^.]+\.";
-    let heard = json!({ "message-ttl": TTL, "max-length": 100 * MOST });
-    Ok(definitions
-        .policy(vhost, "serve", r"^serve\.", &calls)
-        .policy(vhost, "reply", r"^reply\.", &bounded)
-        .policy(vhost, "live", provisioned, &heard))
 }
 
 fn user(

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use mesh_core::port::{
-    Administration, Capability, ConsumerState, Drift, DriftMode, Operation, Position, Stored,
+    Administration, Capability, ConsumerState, Drift, DriftMode, Held, Operation, Position, Stored,
     StreamState, TransportError,
 };
 use mesh_core::topology::{ConsumerRef, Retention, StreamName, StreamSpec, Topology};
@@ -10,26 +10,26 @@ use super::state::State;
 
 impl State {
     /// What of `topology` is otherwise here, put right where that is asked for.
-    fn compare(&mut self, topology: &Topology, mend: bool) -> Vec<Drift> {
+    fn compare(&mut self, topology: &Topology, mends: impl Fn(&Drift) -> bool) -> Vec<Drift> {
         let pretends = self.breaks("says that it mended");
         let loses = self.breaks("loses what it mends");
         let mut all = Vec::new();
         let mut note = |object: String, field, expected: String, found: String| {
-            if expected != found {
-                all.push(Drift { object, field, expected, found, mended: mend });
+            let drift = Drift { object, field, expected, found, mended: false };
+            let mended = drift.expected != drift.found && mends(&drift);
+            if drift.expected != drift.found {
+                all.push(Drift { mended, ..drift });
             }
+            mended
         };
         for spec in topology.streams() {
             let Some(store) = self.streams.get_mut(&spec.name) else {
                 continue;
             };
             let (wanted, found) = (spec.max_bytes.to_string(), store.spec.max_bytes.to_string());
-            note(spec.name.to_string(), "max_bytes", wanted, found);
+            let mend = note(spec.name.to_string(), "max_bytes", wanted, found);
             if mend && !pretends {
                 store.spec = spec.clone();
-            }
-            if mend && loses {
-                store.messages.clear();
             }
         }
         for spec in topology.consumers() {
@@ -38,10 +38,13 @@ impl State {
             };
             let wanted = format!("{:?}", spec.rules.max_deliver);
             let found = format!("{:?}", consumer.spec.rules.max_deliver);
-            note(spec.reference.to_string(), "max_deliver", wanted, found);
+            let mend = note(spec.reference.to_string(), "max_deliver", wanted, found);
             if mend && !pretends {
                 consumer.spec = spec.clone();
             }
+        }
+        if loses && all.iter().any(|drift| drift.mended) {
+            self.streams.values_mut().for_each(|store| store.messages.clear());
         }
         all
     }
@@ -68,7 +71,7 @@ impl Administration for Link {
         }
         let asked = mode == DriftMode::Mend && self.broker.gives(Capability::Mending);
         let mend = asked || state.breaks("mends what it should report");
-        let mut drift = state.compare(topology, mend);
+        let mut drift = state.compare(topology, |_| mend);
         if state.breaks("overlooks drift") {
             drift.clear();
         }
@@ -83,6 +86,31 @@ impl Administration for Link {
             });
         }
         Ok(drift)
+    }
+
+    async fn mend(
+        &self,
+        topology: &Topology,
+        chosen: &[Drift],
+    ) -> Result<Vec<Drift>, TransportError> {
+        let mut state = self.broker.lock();
+        let gives = self.broker.gives(Capability::Mending);
+        let everything = state.breaks("mends what was not chosen");
+        let by_name = state.breaks("mends what has changed since");
+        let is_chosen = |drift: &Drift| {
+            let named = |one: &Drift| one.object == drift.object && one.field == drift.field;
+            chosen.iter().any(|one| one.is_same(drift) || (by_name && named(one)))
+        };
+        Ok(state.compare(topology, |drift| gives && (everything || is_chosen(drift))))
+    }
+
+    async fn list(&self) -> Result<Vec<Held>, TransportError> {
+        self.broker.needs(Capability::Mending, Operation::Inspect)?;
+        let state = self.broker.lock();
+        let forgets = state.breaks("lists streams alone");
+        let streams = state.streams.keys().copied().map(Held::Stream);
+        let consumers = state.consumers.keys().cloned().map(Held::Consumer);
+        Ok(streams.chain(consumers.filter(|_| !forgets)).collect())
     }
 
     async fn read(
@@ -123,8 +151,14 @@ impl Administration for Link {
         Ok(state.streams.get(&stream).map(|store| StreamState {
             messages: if nothing { 0 } else { store.messages.len() as u64 },
             bytes: Some(store.bytes()),
+            max_bytes: Some(store.spec.max_bytes),
+            first_sequence: Some(match state.breaks("counts from nothing") {
+                true => 0,
+                false => store.messages.keys().next().map_or(store.last + 1, |first| *first),
+            }),
             last_sequence: Some(store.last),
             consumers: consumers as u64,
+            created: (!state.breaks("is of no age")).then_some(store.created),
         }))
     }
 
@@ -142,7 +176,14 @@ impl Administration for Link {
         let pending = pending.count() as u64;
         let in_flight =
             if state.breaks("counts no claims") { 0 } else { consumer.owed.len() as u64 };
-        Ok(Some(ConsumerState { pending, in_flight: Some(in_flight) }))
+        let read = state.readers.values().any(|other| other == of);
+        let is_read = read != state.breaks("tells readers the wrong way round");
+        Ok(Some(ConsumerState {
+            pending,
+            in_flight: Some(in_flight),
+            redelivered: None,
+            is_read: Some(is_read),
+        }))
     }
 
     async fn retire(&self, of: &ConsumerRef) -> Result<bool, TransportError> {

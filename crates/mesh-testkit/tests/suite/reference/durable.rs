@@ -146,6 +146,7 @@ impl Drop for Reading {
             while state.take(&self.of, self.reader).is_some() {}
         }
         let mine = self.reader.id;
+        state.readers.remove(&mine);
         let all = state.breaks("takes back what a reader handed on");
         state.release_all(|claim| claim.reader == mine && (all || !claim.handed));
     }
@@ -240,6 +241,7 @@ impl Link {
             return Err(TransportError::new(ErrorKind::NotFound, Operation::Consume));
         }
         let (id, in_flight) = (state.id(), options.in_flight.get());
+        state.readers.insert(id, of.clone());
         drop(state);
         let mut reading = Reading {
             broker: Arc::clone(&self.broker),

@@ -28,6 +28,8 @@ pub struct State {
     pub subscriptions: Vec<Subscriber>,
     pub streams: BTreeMap<StreamName, Store>,
     pub consumers: BTreeMap<ConsumerRef, Consumer>,
+    /// What each reader reads.
+    pub readers: BTreeMap<u64, ConsumerRef>,
     pub principals: BTreeMap<u64, Principal>,
     /// What each connection may do.
     pub rights: BTreeMap<u64, Permissions>,
@@ -87,6 +89,7 @@ impl State {
             subscriptions: Vec::new(),
             streams: BTreeMap::new(),
             consumers: BTreeMap::new(),
+            readers: BTreeMap::new(),
             principals: BTreeMap::new(),
             rights: BTreeMap::new(),
             closed: BTreeSet::new(),

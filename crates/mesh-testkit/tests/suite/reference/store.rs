@@ -4,6 +4,7 @@ use std::time::Duration;
 use mesh_core::message::{Headers, Message};
 use mesh_core::port::{AppendOptions, Appended, ErrorKind, Stored};
 use mesh_core::subject::Subject;
+use mesh_core::time::Timestamp;
 use mesh_core::topology::{Retention, StreamName, StreamSpec, Topology};
 
 use super::consumer::Consumer;
@@ -15,6 +16,7 @@ pub struct Store {
     pub spec: StreamSpec,
     pub messages: BTreeMap<u64, Stored>,
     pub last: u64,
+    pub created: Timestamp,
     /// Sequence and time of each id.
     ids: BTreeMap<String, (u64, Duration)>,
 }
@@ -25,8 +27,8 @@ fn size(message: &Message) -> u64 {
 }
 
 impl Store {
-    pub fn new(spec: StreamSpec) -> Self {
-        Self { spec, messages: BTreeMap::new(), last: 0, ids: BTreeMap::new() }
+    pub fn new(spec: StreamSpec, created: Timestamp) -> Self {
+        Self { spec, messages: BTreeMap::new(), last: 0, created, ids: BTreeMap::new() }
     }
 
     pub fn takes(&self, subject: &Subject) -> bool {
@@ -63,7 +65,7 @@ impl State {
     /// Makes the streams and consumers that are not there.
     pub fn create(&mut self, topology: &Topology) {
         for spec in topology.streams() {
-            let missing = Store::new(spec.clone());
+            let missing = Store::new(spec.clone(), self.wall);
             self.streams.entry(spec.name).or_insert(missing);
         }
         for spec in topology.consumers() {

@@ -1,9 +1,9 @@
-use mesh_core::port::{Administration as _, ConsumerState, DriftMode, StreamState};
+use mesh_core::port::{Administration as _, DriftMode, StreamState};
 use mesh_core::topology::{StreamName, Topology};
 use serde_json::{Value, json};
 
 use super::server::{Server, settles};
-use super::{consumer, only, topology};
+use super::{consumer, only, owed, topology};
 
 #[tokio::test]
 async fn an_empty_server_gets_everything_and_a_second_assertion_only_looks() {
@@ -51,10 +51,19 @@ async fn what_is_stored_and_where_consumers_stand_outlasts_assertions() {
     let events = admin.inspect(StreamName::Events).await.unwrap().unwrap();
     let bytes = events.bytes;
     assert!(bytes.is_some_and(|bytes| bytes > 0));
-    let expected = StreamState { messages: 3, bytes, last_sequence: Some(3), consumers: 1 };
+    assert!(events.created.is_some());
+    let expected = StreamState {
+        messages: 3,
+        bytes,
+        max_bytes: Some(1 << 30),
+        first_sequence: Some(1),
+        last_sequence: Some(3),
+        consumers: 1,
+        created: events.created,
+    };
     assert_eq!(events, expected);
     let mail = consumer(StreamName::Events, "n1_mail");
-    let owed = ConsumerState { pending: 3, in_flight: Some(0) };
+    let owed = owed(3);
     settles(async || admin.inspect_consumer(&mail).await.unwrap(), &Some(owed)).await;
     let control = admin.inspect(StreamName::Control).await.unwrap().unwrap();
     assert_eq!(control.messages, 1);

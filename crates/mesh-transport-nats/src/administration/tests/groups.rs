@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
-use mesh_core::port::{Administration as _, ConsumerState, DriftMode};
+use mesh_core::port::{Administration as _, DriftMode};
 use mesh_core::topology::StreamName;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ async fn a_shared_consumer_that_lost_its_group_delivers_to_it_again() {
         // Who listens without the group is no reader.
         let mut outsider = hand.0.subscribe(subject).await.unwrap();
         hand.append_all("mesh.events.shop.sold", &["3"]).await;
-        let owed = Some(ConsumerState { pending: 1, in_flight: Some(0) });
+        let owed = Some(super::owed(1));
         settles(async || admin.inspect_consumer(&mail).await.unwrap(), &owed).await;
         outsider.unsubscribe().await.unwrap();
         let mut group = hand.0.queue_subscribe(subject, "n1_mail".into()).await.unwrap();

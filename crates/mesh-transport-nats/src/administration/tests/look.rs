@@ -43,8 +43,8 @@ async fn streams_are_as_the_protocol_says() {
             stream(
                 json!(["mesh.control.*.report", "mesh.control.built", "mesh.control.enrol"]),
                 json!({
-                    "retention": "workqueue", "max_msgs_per_subject": 10_000,
-                    "discard_new_per_subject": true,
+                    "retention": "workqueue", "max_msgs_per_subject": 250,
+                    "max_msg_size": 131_072, "discard_new_per_subject": true,
                 }),
             ),
         ),

@@ -1,8 +1,10 @@
 mod answers;
 mod assert;
+mod chosen;
 mod cluster;
 mod consumer_drift;
 mod groups;
+mod list;
 mod look;
 mod read;
 mod refused;
@@ -12,7 +14,7 @@ mod stream_drift;
 mod together;
 
 use mesh_core::name::{ConsumerName, ModuleName, NodeName};
-use mesh_core::port::Drift;
+use mesh_core::port::{ConsumerState, Drift};
 use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
@@ -48,4 +50,9 @@ fn consumer(stream: StreamName, name: &str) -> ConsumerRef {
 /// Objects and fields that drifted, and whether each was mended.
 fn fields(drift: &[Drift]) -> Vec<(&str, &str, bool)> {
     drift.iter().map(|drift| (drift.object.as_str(), drift.field, drift.mended)).collect()
+}
+
+/// A consumer that nobody reads, and that has so many messages to get.
+fn owed(pending: u64) -> ConsumerState {
+    ConsumerState { pending, in_flight: Some(0), redelivered: Some(0), is_read: Some(false) }
 }

@@ -71,22 +71,29 @@ impl Layout {
     fn of(mesh: &Mesh, isolation: Isolation) -> Result<Self, ServerError> {
         let mut bus = Bus::default();
         bus.isolation = isolation;
-        Self::composed(mesh, bus)
+        Self::composed(mesh, &bus)
     }
 
     /// The same on a bus that says how accounts are made: isolation, answers, limits.
     ///
     /// # Errors
     /// As [`split`](Self::split).
-    pub fn composed(mesh: &Mesh, bus: Bus) -> Result<Self, ServerError> {
-        let composition = Composition::of_mesh(mesh, &bus, &More::default());
-        let composition = composition.map_err(ServerError::layout)?;
+    pub fn composed(mesh: &Mesh, bus: &Bus) -> Result<Self, ServerError> {
+        let composition = Composition::of_mesh(mesh, bus, &More::default());
+        Self::of_composition(&composition.map_err(ServerError::layout)?)
+    }
+
+    /// Everybody who has a user in that composition, and its bus.
+    ///
+    /// # Errors
+    /// [`ServerError::Layout`] for want of randomness.
+    pub fn of_composition(composition: &Composition) -> Result<Self, ServerError> {
         let mut users = Vec::new();
         for user in composition.users() {
             let (name, principal) = (user.name(), user.principal().clone());
             users.push(User::named(name, user.account(), principal, user.permissions())?);
         }
-        Ok(Self { users, bus, ..Self::empty() })
+        Ok(Self { users, bus: composition.bus().clone(), ..Self::empty() })
     }
 
     /// The same with this user, in place of one of the same name.
@@ -96,6 +103,13 @@ impl Layout {
             Some(other) => *other = user,
             None => self.users.push(user),
         }
+        self
+    }
+
+    /// The same without the user of this name: one whose right to be there was taken away.
+    #[must_use]
+    pub fn without_user(mut self, name: &str) -> Self {
+        self.users.retain(|user| user.name() != name);
         self
     }
 

@@ -1,0 +1,74 @@
+//! A bus's folder, held by its supervisor.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::watch::identity;
+use crate::folder::{BusFolder, FolderError};
+use crate::whole;
+
+/// The folder, with the lock that says that it is supervised.
+pub(super) struct Place {
+    bus: BusFolder,
+    held: Option<Held>,
+}
+
+/// The lock, and which folder it is in.
+type Held = (File, (u64, u64));
+
+impl Place {
+    /// Takes it; nothing if another supervisor has it.
+    pub(super) fn hold(bus: BusFolder) -> Result<Option<Self>, FolderError> {
+        let held = lock(&bus)?;
+        Ok(held.map(|held| Self { bus, held: Some(held) }))
+    }
+
+    pub(super) fn bus(&self) -> &BusFolder {
+        &self.bus
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.bus.path()
+    }
+
+    /// The file that the server reads: only ever one that was checked.
+    pub(super) fn running_file(&self) -> PathBuf {
+        self.path().join("running.conf")
+    }
+
+    /// The file that is checked.
+    pub(super) fn candidate_file(&self) -> PathBuf {
+        self.path().join(".candidate.conf")
+    }
+
+    /// Writes a file of the supervisor's own, for this user alone.
+    pub(super) fn write(&self, file: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+        whole::write(file, bytes, 0o600).map_err(FolderError::io("writing", file))
+    }
+
+    /// Takes the folder again if another one has taken its place; whether one has.
+    pub(super) fn taken_again(&mut self) -> bool {
+        let now = identity(self.path());
+        if now.is_none() || now == self.held.as_ref().map(|(_, identity)| *identity) {
+            return false;
+        }
+        // Nobody else has a new folder; and if somebody has, this server runs all the same.
+        self.held = lock(&self.bus).ok().flatten();
+        self.held.is_some()
+    }
+}
+
+fn lock(bus: &BusFolder) -> Result<Option<Held>, FolderError> {
+    let path = bus.lock_file();
+    let failed = |error| FolderError::io("taking", &path)(error);
+    let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+        Ok(()) => {
+            let gone = || failed(io::ErrorKind::NotFound.into());
+            Ok(Some((file, identity(bus.path()).ok_or_else(gone)?)))
+        }
+    }
+}
