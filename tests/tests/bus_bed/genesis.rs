@@ -37,8 +37,7 @@ async fn info(raw: &mut RawNats, what: &str) -> Value {
 async fn the_streams_exist_with_the_protocols_retention_and_a_second_start_changes_none() {
     let ground = raised().await;
     let mut raw = controller(&ground).await;
-    let streams =
-        ["CONTROL", "NODES", "BUILDS", "EVENTS", "EVENTS_DEAD", "ADVISORIES"];
+    let streams = ["CONTROL", "NODES", "BUILDS", "EVENTS", "EVENTS_DEAD", "ADVISORIES"];
     let mut before = BTreeMap::new();
     for stream in streams {
         let info = info(&mut raw, &format!("STREAM.INFO.{stream}")).await;
@@ -90,14 +89,17 @@ fn listed(user: &Map, side: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn every_account_and_right_of_the_composed_file_follows_from_the_manifests_and_nothing_else() {
+async fn every_account_and_right_of_the_composed_file_follows_from_the_manifests_and_nothing_else()
+{
     let ground = raised().await;
-    let files: Vec<(String, String)> =
-        ["shop", "mail", "log"].map(|name| (format!("{name}.toml"), ground.file(&format!("{name}.toml")))).into();
+    let files: Vec<(String, String)> = ["shop", "mail", "log"]
+        .map(|name| (format!("{name}.toml"), ground.file(&format!("{name}.toml"))))
+        .into();
     let sources: Vec<_> = files.iter().map(|(file, text)| Source { file, text }).collect();
     let mesh = ground.file("mesh.toml");
     let composed =
-        Composition::of(Source { file: "mesh.toml", text: &mesh }, &sources, &More::default()).unwrap();
+        Composition::of(Source { file: "mesh.toml", text: &mesh }, &sources, &More::default())
+            .unwrap();
     let conf = Conf::read(&ground.file("bus/nats-server.conf")).unwrap();
     let accounts = conf.root().field("accounts").unwrap().value.map().unwrap();
     let mut seen = BTreeSet::new();
@@ -128,7 +130,8 @@ async fn every_account_and_right_of_the_composed_file_follows_from_the_manifests
             seen.insert(name);
         }
     }
-    let expected: BTreeSet<String> = composed.users().iter().map(|user| user.name().to_owned()).collect();
+    let expected: BTreeSet<String> =
+        composed.users().iter().map(|user| user.name().to_owned()).collect();
     // Nobody has given ada a credential.
     let without: Vec<_> = expected.difference(&seen).collect();
     assert_eq!(without, ["person.ada"]);
@@ -144,7 +147,10 @@ async fn every_account_and_right_of_the_composed_file_follows_from_the_manifests
         let mut acks = publish(user.name());
         acks.retain(|filter| filter.starts_with("$JS.ACK.") && filter.contains("EVENTS."));
         let own = user.name().split_once('.').map(|(module, node)| format!(".{node}_{module}."));
-        assert!(acks.iter().all(|ack| own.as_ref().is_some_and(|own| ack.contains(own))), "{acks:?}");
+        assert!(
+            acks.iter().all(|ack| own.as_ref().is_some_and(|own| ack.contains(own))),
+            "{acks:?}"
+        );
         for grant in user.grants() {
             match &grant.because {
                 Because::Line(line) => assert!(line.line > 0 && !line.field.is_empty()),
@@ -166,24 +172,39 @@ async fn nobody_publishes_outside_its_emits_nor_subscribes_outside_its_consumes(
     shop.publish("mesh.events.shop.sold", None, &[], b"1").await.unwrap();
     assert_eq!(objections(&mut shop).await, [""; 0]);
     for subject in [
-        "mesh.events.shop.other", "mesh.events.mail.sold", "mesh.events.dead", "mesh.node.n1.declare",
-        "mesh.control.n1.report", "mesh.tools.shop.price", "$JS.API.STREAM.DELETE.EVENTS",
+        "mesh.events.shop.other",
+        "mesh.events.mail.sold",
+        "mesh.events.dead",
+        "mesh.node.n1.declare",
+        "mesh.control.n1.report",
+        "mesh.tools.shop.price",
+        "$JS.API.STREAM.DELETE.EVENTS",
     ] {
         shop.publish(subject, None, &[], b"1").await.unwrap();
         let said = objections(&mut shop).await;
-        assert!(said.len() == 1 && said[0].contains("Permissions Violation for Publish"), "{subject}: {said:?}");
+        assert!(
+            said.len() == 1 && said[0].contains("Permissions Violation for Publish"),
+            "{subject}: {said:?}"
+        );
     }
     let mut mail = ground.login(&ground.credential("n1.mail.json")).await.unwrap();
     mail.subscribe("mesh.deliver.EVENTS.n1_mail", Some("n1_mail")).await.unwrap();
     assert_eq!(objections(&mut mail).await, [""; 0]);
     for (subject, group) in [
-        ("mesh.events.shop.sold", None), ("mesh.events.>", None), (">", None),
-        ("mesh.deliver.EVENTS.n1_log", Some("n1_log")), ("mesh.deliver.EVENTS.n1_mail", None),
-        ("mesh.node.n1.declare", None), ("mesh.tools.shop.price", Some("serve")),
+        ("mesh.events.shop.sold", None),
+        ("mesh.events.>", None),
+        (">", None),
+        ("mesh.deliver.EVENTS.n1_log", Some("n1_log")),
+        ("mesh.deliver.EVENTS.n1_mail", None),
+        ("mesh.node.n1.declare", None),
+        ("mesh.tools.shop.price", Some("serve")),
     ] {
         mail.subscribe(subject, group).await.unwrap();
         let said = objections(&mut mail).await;
-        assert!(said.len() == 1 && said[0].contains("Permissions Violation for Subscription"), "{subject}: {said:?}");
+        assert!(
+            said.len() == 1 && said[0].contains("Permissions Violation for Subscription"),
+            "{subject}: {said:?}"
+        );
     }
 }
 
@@ -201,17 +222,29 @@ async fn nobody_acknowledges_anothers_delivery_nor_listens_at_anothers_inbox() {
     for verb in ["+ACK", "-NAK", "+TERM", "+WPI"] {
         log.publish(&address, None, &[], verb.as_bytes()).await.unwrap();
         let said = objections(&mut log).await;
-        assert!(said.len() == 1 && said[0].contains("Permissions Violation for Publish"), "{verb}: {said:?}");
+        assert!(
+            said.len() == 1 && said[0].contains("Permissions Violation for Publish"),
+            "{verb}: {said:?}"
+        );
     }
     let mut raw = controller(&ground).await;
     let consumer = info(&mut raw, "CONSUMER.INFO.EVENTS.n1_mail").await;
     assert_eq!(consumer["num_ack_pending"], 1, "{consumer}");
     mail.publish(&address, None, &[], b"+ACK").await.unwrap();
     assert_eq!(objections(&mut mail).await, [""; 0]);
-    for inbox in ["_INBOX.mail.n1.>", "_INBOX.>", "_INBOX.*.n1.>", "_INBOX.controller.>", "_INBOX.person.ada.>"] {
+    for inbox in [
+        "_INBOX.mail.n1.>",
+        "_INBOX.>",
+        "_INBOX.*.n1.>",
+        "_INBOX.controller.>",
+        "_INBOX.person.ada.>",
+    ] {
         log.subscribe(inbox, None).await.unwrap();
         let said = objections(&mut log).await;
-        assert!(said.len() == 1 && said[0].contains("Permissions Violation for Subscription"), "{inbox}: {said:?}");
+        assert!(
+            said.len() == 1 && said[0].contains("Permissions Violation for Subscription"),
+            "{inbox}: {said:?}"
+        );
     }
     log.subscribe("_INBOX.log.n1.>", None).await.unwrap();
     assert_eq!(objections(&mut log).await, [""; 0]);
@@ -228,7 +261,8 @@ fn other_address() -> Option<Ipv4Addr> {
 }
 
 #[tokio::test]
-async fn the_monitoring_port_is_there_on_loopback_alone_and_a_file_that_says_otherwise_is_refused() {
+async fn the_monitoring_port_is_there_on_loopback_alone_and_a_file_that_says_otherwise_is_refused()
+{
     let ground = raised().await;
     assert!(ground.varz().await.is_some());
     // Another address of loopback is another address: the server listens on one alone.
@@ -241,11 +275,23 @@ async fn the_monitoring_port_is_there_on_loopback_alone_and_a_file_that_says_oth
     }
     for everywhere in ["0.0.0.0", "192.0.2.1"] {
         let mesh = ground.file("mesh.toml");
-        let open = mesh.replace(&format!("monitor = '{}'", ground.monitor), &format!("monitor = '{everywhere}:{port}'"));
+        let open = mesh.replace(
+            &format!("monitor = '{}'", ground.monitor),
+            &format!("monitor = '{everywhere}:{port}'"),
+        );
         assert_ne!(mesh, open);
         ground.write("mesh.toml", &open);
         let before = ground.file("bus/nats-server.conf");
-        let refused = ground.mesh(&["perm", "compose", "--mesh", "mesh.toml", "--store", "store", "--out", "bus"]);
+        let refused = ground.mesh(&[
+            "perm",
+            "compose",
+            "--mesh",
+            "mesh.toml",
+            "--store",
+            "store",
+            "--out",
+            "bus",
+        ]);
         let told = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!(refused.status.code(), Some(2), "{told}");
         assert!(told.contains("loopback"), "{told}");
@@ -255,7 +301,8 @@ async fn the_monitoring_port_is_there_on_loopback_alone_and_a_file_that_says_oth
 }
 
 #[tokio::test]
-async fn a_change_of_the_composed_file_is_live_within_an_interval_and_the_server_is_not_started_anew() {
+async fn a_change_of_the_composed_file_is_live_within_an_interval_and_the_server_is_not_started_anew()
+ {
     let ground = raised().await;
     let before = ground.varz().await.unwrap();
     let pid = ground.folder().report().unwrap().unwrap().pid;
@@ -304,7 +351,16 @@ async fn what_one_would_ask_of_a_bus_is_told_from_nothing_to_well() {
     let mut ground = Ground::new();
     ground.compose(0);
     // Nothing runs.
-    let output = ground.mesh(&["bus", "status", "--mesh", "mesh.toml", "--credential", "credentials/controller.json", "--dir", "bus"]);
+    let output = ground.mesh(&[
+        "bus",
+        "status",
+        "--mesh",
+        "mesh.toml",
+        "--credential",
+        "credentials/controller.json",
+        "--dir",
+        "bus",
+    ]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("mesh bus run"), "{told}");

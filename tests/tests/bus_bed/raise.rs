@@ -60,9 +60,20 @@ async fn a_new_mesh_gets_all_it_needs_and_a_second_run_changes_nothing_on_the_se
     assert_eq!(raised.found, 0);
     let made: BTreeSet<_> = raised.made.iter().map(ToString::to_string).collect();
     let expected = [
-        "ADVISORIES", "ADVISORIES/controller", "BUILDS", "BUILDS/builder", "CONTROL",
-        "CONTROL/controller", "EVENTS", "EVENTS/n1_log", "EVENTS/n1_mail", "EVENTS/n2_log",
-        "EVENTS_DEAD", "NODES", "NODES/n1", "NODES/n2",
+        "ADVISORIES",
+        "ADVISORIES/controller",
+        "BUILDS",
+        "BUILDS/builder",
+        "CONTROL",
+        "CONTROL/controller",
+        "EVENTS",
+        "EVENTS/n1_log",
+        "EVENTS/n1_mail",
+        "EVENTS/n2_log",
+        "EVENTS_DEAD",
+        "NODES",
+        "NODES/n1",
+        "NODES/n2",
     ];
     assert_eq!(made.iter().map(String::as_str).collect::<Vec<_>>(), expected);
     assert!(raised.epoch.is_some());
@@ -136,7 +147,11 @@ async fn events_of_a_mesh_that_is_raised_halfway_are_refused_to_their_emitter_an
         let emitted = bed.emit(&shop, "early").await;
         let kept = emitted.is_ok();
         if let Err(error) = &emitted {
-            assert!([ErrorKind::Full, ErrorKind::NotFound, ErrorKind::NoResponders].contains(&error.kind()), "{error}");
+            assert!(
+                [ErrorKind::Full, ErrorKind::NotFound, ErrorKind::NoResponders]
+                    .contains(&error.kind()),
+                "{error}"
+            );
         }
         let raised = bed.raise(Mode::Raise).await;
         assert!(raised.is_good(), "{raised:?}");
@@ -159,7 +174,10 @@ async fn a_half_raised_mesh_says_why_it_takes_no_events() {
     bed.hand.change_stream("EVENTS", &json!({ "max_bytes": 1 })).await;
     let looked = bed.raise(Mode::Look).await;
     assert_eq!(looked.missing, [Held::Consumer(of_module("mail"))]);
-    assert_eq!((looked.drift[0].drift.field, &looked.drift[0].verdict), ("max_bytes", &Verdict::Mendable));
+    assert_eq!(
+        (looked.drift[0].drift.field, &looked.drift[0].verdict),
+        ("max_bytes", &Verdict::Mendable)
+    );
     let shop = bed.connect("shop.n1").await;
     let refused = bed.emit(&shop, "1").await.unwrap_err();
     assert_eq!((refused.kind(), refused.may_retry()), (ErrorKind::Full, true));

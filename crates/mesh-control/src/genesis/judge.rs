@@ -114,16 +114,20 @@ impl Judge<'_> {
         Ok(match stock {
             Stock::Bytes => {
                 let bytes = state.bytes.ok_or_else(unknown)?;
-                (bytes > spec.max_bytes)
-                    .then(|| format!("{bytes} bytes are stored: nobody could append until they are fewer"))
+                (bytes > spec.max_bytes).then(|| {
+                    format!("{bytes} bytes are stored: nobody could append until they are fewer")
+                })
             }
             Stock::Consumers => (state.consumers > u64::from(spec.max_consumers))
                 .then(|| format!("there are {} consumers", state.consumers)),
             Stock::Age => {
                 let Some(limit) = spec.max_age else { return Ok(None) };
                 let Some(oldest) = self.oldest(stream, &state).await? else { return Ok(None) };
-                (self.now.saturating_since(oldest) >= limit)
-                    .then(|| format!("messages since {oldest} are stored: the older ones would be let go at once"))
+                (self.now.saturating_since(oldest) >= limit).then(|| {
+                    format!(
+                        "messages since {oldest} are stored: the older ones would be let go at once"
+                    )
+                })
             }
             Stock::OfASubject => None,
         })
@@ -147,4 +151,5 @@ impl Judge<'_> {
     }
 }
 
-const UNTAKEN: &str = "the server did not take the change: look at it by hand, and at the server's log";
+const UNTAKEN: &str =
+    "the server did not take the change: look at it by hand, and at the server's log";

@@ -181,8 +181,7 @@ impl<'a> Genesis<'a> {
         };
         run.raised.stopped = run.go().await.err();
         if let Some(presence) = &run.presence {
-            run.raised.missing =
-                named(self.topology).filter(|held| !presence.has(held)).collect();
+            run.raised.missing = named(self.topology).filter(|held| !presence.has(held)).collect();
         }
         run.raised
     }
@@ -243,7 +242,9 @@ impl Run<'_> {
     async fn differences(&mut self, there: &Topology, opened: bool) -> Result<(), Broken> {
         if self.mode == Mode::Look && !self.mends {
             // Asking for the differences would make exchanges and bindings.
-            self.raised.unseen.push("what differs: this broker tells it only while it is told what should be");
+            self.raised
+                .unseen
+                .push("what differs: this broker tells it only while it is told what should be");
             return Ok(());
         }
         let found = self.administration.assert(there, DriftMode::Report).await;
@@ -326,7 +327,9 @@ impl Run<'_> {
         self.raised.epoch = state.and_then(|state| state.created);
         let has_nodes = self.presence.as_ref().is_some_and(|it| it.has_stream(StreamName::Nodes));
         if self.raised.epoch.is_none() && has_nodes {
-            self.raised.unseen.push("when NODES was created: the controller mints an epoch of its own");
+            self.raised
+                .unseen
+                .push("when NODES was created: the controller mints an epoch of its own");
         }
         Ok(())
     }

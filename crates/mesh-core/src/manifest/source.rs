@@ -70,7 +70,7 @@ impl Source {
                     problem(&field(&outline, kind, span), span.clone(), kind.clone())
                 };
                 let again = DeTable::parse_recoverable(text).0;
-                mended(again, first, told).map_err(|(mut problems, span)| {
+                mended(again, first, told).map_err(|Unfinished { mut problems, span }| {
                     let mut rest = problem("", span, ProblemKind::Unfinished);
                     rest.severity = Severity::Warning;
                     problems.push(rest);
@@ -119,21 +119,26 @@ impl Source {
     }
 }
 
+/// What was wrong, in the file's order, and the place where the reading ended.
+struct Unfinished {
+    problems: Vec<Problem>,
+    span: Range<usize>,
+}
+
 /// Reads on after `error`, with something else in the place of what is wrong: what is read, and all that was
-/// wrong. Only that, in the file's order, where too much is, or something that nothing can stand for; with the
-/// place where the reading ended.
+/// wrong. Unfinished, where too much is, or something that nothing can stand for.
 fn mended<T: DeserializeOwned>(
     mut left: Spanned<DeTable<'_>>,
     mut error: toml::de::Error,
     told: impl Fn(&ProblemKind, &Range<usize>) -> Problem,
-) -> Result<(T, Vec<Problem>), (Vec<Problem>, Range<usize>)> {
+) -> Result<(T, Vec<Problem>), Unfinished> {
     let mut problems = Vec::new();
     loop {
         let (kind, span) = (kind_of(error.message()), error.span().unwrap_or_default());
         problems.push(told(&kind, &span));
         if !mend(left.get_mut(), &kind, &span) || problems.len() == MAX_MISSHAPEN {
             problems.sort_by_key(|problem| problem.span.start);
-            return Err((problems, span));
+            return Err(Unfinished { problems, span });
         }
         match T::deserialize(Deserializer::from(left.clone())) {
             Ok(read) => return Ok((read, problems)),

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use mesh_control::genesis::{
-    Alarm, ConsumerReport, DeadLetters, Status as Bus, StreamReport,
-};
+use mesh_control::genesis::{Alarm, ConsumerReport, DeadLetters, Status as Bus, StreamReport};
 use mesh_core::text::Printable;
 use serde::Serialize;
 
