@@ -60,7 +60,7 @@ pub fn provocations() -> Vec<Provocation> {
     vec![
         events("subjects", Change(json!({ "subjects": ["mesh.events.*.>", "other.>"] })), Asked),
         events("retention", Remake(json!({ "retention": "interest" })), Stuck),
-        events("storage", Remake(json!({ "storage": "memory" })), Stuck),
+        events("storage", Remake(json!({ "storage": "memory", "max_bytes": 1_000_000 })), Stuck),
         events("discard", Change(old.clone()), Asked),
         events(
             "discard_new_per_subject",

@@ -64,6 +64,28 @@ pub(super) enum Judgement {
     Stick { why: String, then: String },
 }
 
+/// What became of a difference, once what was chosen is put right.
+pub(super) fn conclude(drift: Drift, judgement: Judgement, mended: Option<&[Drift]>) -> Judged {
+    let verdict = match judgement {
+        Judgement::Refuse { why, then } => Verdict::Refused { why, then },
+        Judgement::Stick { why, then } => Verdict::Stuck { why, then },
+        Judgement::Mend { left } => match mended {
+            None => Verdict::Mendable,
+            Some(now) => match now.iter().find(|now| now.is_same(&drift)) {
+                // Who has put it right meanwhile left nothing to do.
+                None => Verdict::Mended,
+                Some(now) if now.mended => Verdict::Mended,
+                Some(_) => Verdict::Stuck {
+                    why: "the broker left it as it was".to_owned(),
+                    then: left.to_owned(),
+                },
+            },
+        },
+    };
+    let mended = verdict == Verdict::Mended;
+    Judged { drift: Drift { mended, ..drift }, verdict }
+}
+
 /// Judges differences of what a topology names.
 pub(super) struct Judge<'a> {
     pub(super) administration: &'a dyn Administration,

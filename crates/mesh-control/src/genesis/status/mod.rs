@@ -13,7 +13,8 @@ pub use letters::{DeadLetters, Letters};
 pub use streams::StreamReport;
 
 use super::judge::{Judged, Verdict};
-use super::raise::{Genesis, Mode, Raised, Stopped};
+use super::raise::Genesis;
+use super::raised::{Mode, Raised, Stopped};
 use super::stranger::Stranger;
 
 /// How a bus is. Everything is as the broker said it while it was asked, one thing after the other.
