@@ -9,12 +9,12 @@ use mesh_core::topology::SeatAddress;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::NatsOptions;
 use crate::api_error::ApiError;
 use crate::connect::Source;
 use crate::link::deadline;
 use crate::state::settings::{call, read};
 use crate::state::{NatsState, failure};
-use crate::NatsOptions;
 
 /// The longest description that a server keeps of a stream, in bytes.
 const LONGEST: usize = 4096;
@@ -115,9 +115,7 @@ impl NatsSeats {
                 let there = self.holder(seat).await?;
                 Ok(Taken::Before(there.unwrap_or_default()))
             }
-            Err(refused) => {
-                Err(failure::refused(Operation::Assert, subject.as_str(), &refused))
-            }
+            Err(refused) => Err(failure::refused(Operation::Assert, subject.as_str(), &refused)),
         }
     }
 

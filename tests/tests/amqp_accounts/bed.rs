@@ -9,9 +9,7 @@ use mesh_core::port::{
 };
 use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_testkit::fixtures::{self, filter, module, module_name, person};
-use mesh_testkit::servers::rabbit::{
-    self, Definitions, Layout, RabbitServer, VirtualHost,
-};
+use mesh_testkit::servers::rabbit::{self, Definitions, Layout, RabbitServer, VirtualHost};
 use mesh_transport_amqp::{AmqpOptions, connect};
 use serde_json::Value;
 use tokio::time::timeout;

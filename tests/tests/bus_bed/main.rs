@@ -7,11 +7,16 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod amqp;
 mod bed;
+mod documented;
 mod drift;
 mod faulty;
+mod genesis;
+mod ground;
 mod provocations;
 mod raise;
+mod standing;
 mod status;
 mod strangers;
 

@@ -1,9 +1,9 @@
 //! `mesh bus`: the mesh's own broker, from its composed file.
 
-mod genesis;
-mod reach;
 #[cfg(unix)]
 mod adopt;
+mod genesis;
+mod reach;
 #[cfg(unix)]
 mod run;
 #[cfg(unix)]

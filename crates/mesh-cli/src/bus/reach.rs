@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mesh_control::compose::{Composition, More};
 use mesh_control::genesis::{Genesis, Judged, ONE_ACCOUNT, Stranger, Verdict};
-use mesh_core::manifest::Isolation;
+use mesh_core::manifest::{Isolation, Problem};
 use mesh_core::name::ModuleName;
 use mesh_core::port::{Connection, ErrorKind, Held, TransportError};
 use serde::Serialize;
@@ -55,15 +55,16 @@ impl Reach {
                 problems: refused.problems.iter().map(ToString::to_string).collect(),
             })
             .collect();
-        // What can't be read is refused as an assignment without a manifest; this says why.
-        for problem in &files.unread {
-            let told = problem.to_string();
-            match refused.iter_mut().find(|refused| refused.problems.iter().any(|p| *p == told)) {
-                Some(_) => {}
+        // Of a manifest that can't be read the composer knows only that it is not there; the reader knows why.
+        for (index, problem) in unread(&files) {
+            let module = files.file.assignments[index].module.as_str();
+            let told = vec![problem.to_string()];
+            match refused.iter_mut().find(|refused| refused.module.as_deref() == Some(module)) {
+                Some(refused) => refused.problems = told,
                 None => refused.push(RefusedManifest {
-                    module: None,
+                    module: Some(module.to_owned()),
                     file: problem.file.to_string(),
-                    problems: vec![told],
+                    problems: told,
                 }),
             }
         }
@@ -74,11 +75,24 @@ impl Reach {
         let path = match &self.credential {
             Some(path) => path.clone(),
             None => mesh_sdk::credential_path().map_err(|error| {
-                Failure::new(error.to_string(), "name the controller's credential, or say --credential")
+                Failure::new(
+                    error.to_string(),
+                    "name the controller's credential, or say --credential",
+                )
             })?,
         };
         dial(&path).await
     }
+}
+
+/// Manifests that can't be read, by the number of their assignment.
+fn unread(files: &MeshFiles) -> impl Iterator<Item = (usize, &Problem)> {
+    let path = |index: usize| format!("assignments[{index}].manifest");
+    files.unread.iter().filter_map(move |problem| {
+        let count = files.file.assignments.len();
+        let index = (0..count).find(|index| problem.field == path(*index))?;
+        Some((index, problem))
+    })
 }
 
 impl Said {
@@ -119,9 +133,7 @@ impl From<&Judged> for Difference {
         let drift = &judged.drift;
         let (verdict, why, next) = match &judged.verdict {
             Verdict::Mended => ("mended", None, None),
-            Verdict::Mendable => {
-                ("mendable", None, Some("run genesis with `--mend`".to_owned()))
-            }
+            Verdict::Mendable => ("mendable", None, Some("run genesis with `--mend`".to_owned())),
             Verdict::Refused { why, then } => ("refused", Some(why.clone()), Some(then.clone())),
             Verdict::Stuck { why, then } => ("stuck", Some(why.clone()), Some(then.clone())),
         };
@@ -177,7 +189,9 @@ pub(super) fn hint(error: &TransportError) -> &'static str {
         ErrorKind::Unsupported => {
             "use the controller's credential, for the account that has the streams; nobody else administers"
         }
-        ErrorKind::Full => "give the account's streams more room on the server's disk, and run it again",
+        ErrorKind::Full => {
+            "give the account's streams more room on the server's disk, and run it again"
+        }
         ErrorKind::Disconnected | ErrorKind::TimedOut | ErrorKind::NoResponders => {
             "see that the server runs and has JetStream, and run it again: it goes on where it was"
         }

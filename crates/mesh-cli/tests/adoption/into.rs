@@ -60,7 +60,15 @@ async fn data_in_no_named_account_is_refused_and_nothing_is_written() {
     }
     // One that can't be seen is not adopted either.
     let nowhere = free().to_string();
-    let answer = files.adopt(&["--prepare", "--dir", folder, "--into", &nowhere, "--store", store.to_str().unwrap()]);
+    let answer = files.adopt(&[
+        "--prepare",
+        "--dir",
+        folder,
+        "--into",
+        &nowhere,
+        "--store",
+        store.to_str().unwrap(),
+    ]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.stderr.contains("can't be seen"), "{answer:?}");
 }
@@ -85,7 +93,7 @@ async fn the_meshs_accounts_come_into_a_server_with_other_peoples_data_and_touch
     let answer = files.adopt(&prepare);
     assert_eq!(answer.code, Some(0), "{answer:?}");
     let steps = answer.json["next"].to_string();
-    assert!(steps.contains(r#"include \\\"mesh-accounts.conf\\\""#), "{steps}");
+    assert!(steps.contains(r#"include \"mesh-accounts.conf\""#), "{steps}");
     // Their file is as it was; the seat can't be taken before they have included ours.
     assert_eq!(fs::read(server.config_file()).unwrap(), owners);
     let credential = files.credential("controller", &server);
@@ -100,7 +108,8 @@ async fn the_meshs_accounts_come_into_a_server_with_other_peoples_data_and_touch
         .await
         .unwrap();
     let owners = fs::read(server.config_file()).unwrap();
-    let other = [&take[..], &["--digest", &format!("sha256:{}", "0".repeat(64))]].concat();
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    let other = [&take[..], &["--digest", &wrong]].concat();
     let answer = files.adopt(&other);
     assert_eq!((answer.code, answer.codes()), (Some(1), vec!["digest"]), "{answer:?}");
     let digest = server.varz().await.unwrap()["config_digest"].as_str().unwrap().to_owned();

@@ -9,9 +9,7 @@ use mesh_core::identity::{Principal, Responder};
 use mesh_core::manifest::Mesh;
 use mesh_core::message::{Headers, Message};
 use mesh_core::name::ConsumerName;
-use mesh_core::port::{
-    AppendOptions, Connection, ConsumeOptions, DriftMode, ServeOptions,
-};
+use mesh_core::port::{AppendOptions, Connection, ConsumeOptions, DriftMode, ServeOptions};
 use mesh_core::subject::Subject;
 use mesh_core::topology::{ConsumerRef, StreamName};
 use mesh_testkit::servers::rabbit::{Layout, MeshServer};
@@ -52,8 +50,12 @@ impl Traffic {
         let mail = dial(&server, &module("n1", "mail")).await;
         let audit = dial(&server, &module("n2", "audit")).await;
         let tool = Subject::new("mesh.tools.mail.count").unwrap();
-        let mut calls =
-            mail.requests().unwrap().serve(tool.clone().into(), ServeOptions::default()).await.unwrap();
+        let mut calls = mail
+            .requests()
+            .unwrap()
+            .serve(tool.clone().into(), ServeOptions::default())
+            .await
+            .unwrap();
         tokio::spawn(async move {
             while let Some(Ok(call)) = calls.next().await {
                 let body = call.message().payload().clone();
@@ -93,7 +95,8 @@ impl Traffic {
                 send(sent.to_string()).await;
                 let question = Message::new(tool.clone(), sent.to_string());
                 let mail = Responder::Module("mail".parse().unwrap());
-                let answer = asking.requests().unwrap().request(mail, question, LONG).await.unwrap();
+                let answer =
+                    asking.requests().unwrap().request(mail, question, LONG).await.unwrap();
                 assert_eq!(answer.payload(), sent.to_string().as_bytes());
                 sent += 1;
             }

@@ -77,7 +77,11 @@ pub(crate) fn follow() {
                 files += 1;
                 let end = "END_OF_FILE";
                 let text = at_free_ports(&block.text);
-                writeln!(script, "mkdir -p \"$(dirname '{name}')\"\ncat > '{name}' <<'{end}'\n{text}{end}").unwrap();
+                writeln!(
+                    script,
+                    "mkdir -p \"$(dirname '{name}')\"\ncat > '{name}' <<'{end}'\n{text}{end}"
+                )
+                .unwrap();
             }
             _ => panic!("the page has a block of an unknown kind: {}", block.kind),
         }
@@ -94,7 +98,7 @@ pub(crate) fn follow() {
 
 /// What the page calls by its name: this program as the modules, the program itself, and the server.
 fn programs(bin: &Path) {
-    let mut write = |name: &str, text: String| {
+    let write = |name: &str, text: String| {
         let path = bin.join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -133,7 +137,10 @@ fn run(here: &Path, bin: &Path, script: &str) -> String {
 
 /// What each block printed, by its number.
 fn outputs(output: &str) -> Vec<String> {
-    output.split(MARK).map(|part| part.split_once('\n').map_or("", |(_, rest)| rest).to_owned()).collect()
+    output
+        .split(MARK)
+        .map(|part| part.split_once('\n').map_or("", |(_, rest)| rest).to_owned())
+        .collect()
 }
 
 /// Whether these lines were printed one after the other, with others between them where a line of the page is `…`;
@@ -145,7 +152,8 @@ fn says(found: &str, wanted: &str) -> bool {
         if line.trim() == "…" {
             continue;
         }
-        let free = number == 0 || wanted.lines().nth(number - 1).is_some_and(|line| line.trim() == "…");
+        let free =
+            number == 0 || wanted.lines().nth(number - 1).is_some_and(|line| line.trim() == "…");
         let Some(at) = rest.iter().position(|printed| fits(printed, line)) else { return false };
         if !free && at != 0 {
             return false;
@@ -157,7 +165,9 @@ fn says(found: &str, wanted: &str) -> bool {
 
 fn fits(printed: &str, wanted: &str) -> bool {
     let mut parts = wanted.split('…');
-    let Some(mut rest) = printed.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = printed.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let mut parts = parts.peekable();
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {

@@ -18,7 +18,9 @@ pub(crate) async fn shop() -> Result<(), Box<dyn std::error::Error>> {
     println!("stock had {before}, and has {left}");
     match broker.request::<_, _, u32>(("ledger", "balance"), &()).await {
         Err(RequestError::Denied(_)) => println!("shop may not ask ledger.balance"),
-        Err(RequestError::Unavailable(_)) => println!("shop may ask ledger.balance, and nobody serves it"),
+        Err(RequestError::Unavailable(_)) => {
+            println!("shop may ask ledger.balance, and nobody serves it")
+        }
         other => println!("{other:?}"),
     }
     broker.close(Duration::from_secs(5)).await;

@@ -11,7 +11,9 @@ pub(crate) async fn stock() -> Result<(), Box<dyn std::error::Error>> {
     let connection = connect(credential_path()?).await?;
     let broker = Broker::builder(connection).manifest(&manifest).build()?;
     let (left, stored) = tokio::sync::watch::channel(10_u32);
-    broker.handle("count", move |_| std::future::ready(Ok::<_, ToolFailure>(*stored.borrow()))).await?;
+    broker
+        .handle("count", move |_| std::future::ready(Ok::<_, ToolFailure>(*stored.borrow())))
+        .await?;
     broker
         .subscribe("shop.order.placed", move |event| {
             let ordered: Result<u32, HandlerError> = event.decode();

@@ -5,6 +5,10 @@
 #[cfg(unix)]
 mod amqp;
 #[cfg(unix)]
+mod bus;
+#[cfg(unix)]
+mod bus_run;
+#[cfg(unix)]
 mod captured;
 mod check;
 mod explain;
@@ -17,7 +21,10 @@ mod given;
 mod nats;
 #[cfg(unix)]
 mod operator;
+#[cfg(unix)]
+mod operator_live;
 mod output;
+mod perm;
 mod readme;
 mod shell;
 mod snapshots;

@@ -19,7 +19,10 @@ pub fn beside(bus: &Bus, folder: &Path) -> Vec<Unfit> {
             Ok(false) => {}
             Ok(true) => found.push(Unfit::PortTaken { field, address }),
             Err(why) => {
-                found.push(Unfit::Unseen { what: format!("{field} {address}"), why: why.to_string() });
+                found.push(Unfit::Unseen {
+                    what: format!("{field} {address}"),
+                    why: why.to_string(),
+                });
             }
         }
     }

@@ -122,7 +122,9 @@ impl Unfit {
             }
             Self::Plain => "its owner sets up TLS first: a password would travel as it is",
             Self::Operators => "raise a server of the mesh's own beside it",
-            Self::Clustered => "raise a server of the mesh's own: all servers of a cluster must agree on accounts",
+            Self::Clustered => {
+                "raise a server of the mesh's own: all servers of a cluster must agree on accounts"
+            }
             Self::NoStreams => "its owner enables JetStream first",
             Self::NoRoom { .. } => "its owner gives JetStream more room first",
             Self::Payload { .. } => "its owner raises max_payload first",
@@ -155,10 +157,9 @@ impl fmt::Display for Unfit {
             Self::Operators => f.write_str("its accounts come from tokens that operators sign"),
             Self::Clustered => f.write_str("it is one server of a cluster"),
             Self::NoStreams => f.write_str("it keeps no streams"),
-            Self::NoRoom { wanted, left } => write!(
-                f,
-                "the mesh's streams may take {wanted} bytes on disk, and {left} are left"
-            ),
+            Self::NoRoom { wanted, left } => {
+                write!(f, "the mesh's streams may take {wanted} bytes on disk, and {left} are left")
+            }
             Self::Payload { wanted, found } => write!(
                 f,
                 "it takes messages of at most {found} bytes, and the mesh's may have {wanted}"

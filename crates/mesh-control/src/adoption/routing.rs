@@ -74,9 +74,13 @@ pub fn routed(survey: &Survey, ours: &Ours) -> Vec<Routed> {
     }
     let streams = survey.streams.iter().filter(|(account, _)| ours.accounts.contains(*account));
     for (account, streams) in streams {
-        for (name, stream) in streams.iter().filter(|(name, _)| SeatAddress::of_stream(name).is_none()) {
+        for (name, stream) in
+            streams.iter().filter(|(name, _)| SeatAddress::of_stream(name).is_none())
+        {
             let stream_name = format!("{account}/{name}");
-            for (consumer, facts) in stream.consumers.iter().filter(|(_, facts)| facts.delivered > 0) {
+            for (consumer, facts) in
+                stream.consumers.iter().filter(|(_, facts)| facts.delivered > 0)
+            {
                 let consumer = format!("{stream_name}/{consumer}");
                 found.push(Routed::Delivered { consumer, deliveries: facts.delivered });
             }

@@ -109,7 +109,10 @@ fn a_seat_that_is_taken_on_the_server_is_told_with_who_has_it() {
     survey.streams.insert("OTHER_BUS".into(), [("SEAT_mesh-broker".into(), stream)].into());
     let [refused] = into(&survey, &wanted()).try_into().unwrap();
     let told = refused.to_string();
-    assert!(told.contains("taken in the account OTHER_BUS: nats on n1 of the mesh other"), "{told}");
+    assert!(
+        told.contains("taken in the account OTHER_BUS: nats on n1 of the mesh other"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -136,7 +139,9 @@ fn others_may_go_on_and_nothing_of_theirs_may_be_changed() {
         ("the account SHOP is gone", |survey| assert!(survey.accounts.remove("SHOP"))),
         ("the stream SHOP/ORDERS is gone", |survey| survey.streams.clear()),
         ("the stream SHOP/ORDERS is gone", |survey| orders(survey).created = "later".into()),
-        ("the stream SHOP/ORDERS is configured otherwise", |survey| orders(survey).config = json!({})),
+        ("the stream SHOP/ORDERS is configured otherwise", |survey| {
+            orders(survey).config = json!({})
+        }),
         ("the stream SHOP/ORDERS stands further back", |survey| orders(survey).last = 8),
         ("the consumer SHOP/ORDERS/till is gone", |survey| orders(survey).consumers.clear()),
         ("the connection 4 of \"shop\" has ended: Credentials Revoked", |survey| {

@@ -38,7 +38,10 @@ impl fmt::Display for Touched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Restarted { before, after } => {
-                write!(f, "the server was started again: it ran since {before}, and runs since {after}")
+                write!(
+                    f,
+                    "the server was started again: it ran since {before}, and runs since {after}"
+                )
             }
             Self::Account(name) => write!(f, "the account {name} is gone"),
             Self::Stream(name) => write!(f, "the stream {name} is gone, or was made anew"),
@@ -77,7 +80,8 @@ pub fn touched(before: &Survey, after: &Survey, ours: &Ours) -> Vec<Touched> {
     for (account, streams) in before.streams.iter().filter(|(account, _)| theirs(account)) {
         for (name, was) in streams {
             let told = format!("{account}/{name}");
-            let Some(is) = after.stream(account, name).filter(|is| is.created == was.created) else {
+            let Some(is) = after.stream(account, name).filter(|is| is.created == was.created)
+            else {
                 found.push(Touched::Stream(told));
                 continue;
             };

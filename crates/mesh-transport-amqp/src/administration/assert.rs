@@ -41,7 +41,8 @@ pub(super) async fn assert(
         drift.extend(assert_exchange(session, exchange).await?);
     }
     for queue in &queues {
-        if missing == Missing::Left && look(session, OPERATION, &queue.name, due()).await?.is_none() {
+        if missing == Missing::Left && look(session, OPERATION, &queue.name, due()).await?.is_none()
+        {
             continue;
         }
         for found in assert_queue(session, queue).await? {

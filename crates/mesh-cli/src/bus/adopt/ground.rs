@@ -39,7 +39,9 @@ impl Ground {
         let composition = files.compose(&more)?;
         let seat = SeatName::broker();
         let holder = composition.mesh().holder_of(&seat).ok_or_else(|| {
-            let hint = format!("let the manifest of the module that is the bus say `claims = [\"{seat}\"]`");
+            let hint = format!(
+                "let the manifest of the module that is the bus say `claims = [\"{seat}\"]`"
+            );
             let what = format!("no module that runs claims the seat {seat}");
             Failure::new(what, hint).at(asked.mesh.display())
         })?;
@@ -88,5 +90,8 @@ impl Ground {
 }
 
 pub(super) fn unfiled(error: &FolderError) -> Failure {
-    Failure::new(error.to_string(), "let this user read and write there, and see that there is room")
+    Failure::new(
+        error.to_string(),
+        "let this user read and write there, and see that there is room",
+    )
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::federation::runtime;
+use crate::runtime;
 use crate::shell::{Exit, Failure, Shell};
 
 const AFTER_HELP: &str = "\

@@ -48,7 +48,9 @@ pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure>
         ));
     }
     told.then("the owner checks that file: `nats-server -t -c FILE` says its digest".to_owned());
-    told.then("the owner has the server read it again: `nats-server --signal reload=PID`".to_owned());
+    told.then(
+        "the owner has the server read it again: `nats-server --signal reload=PID`".to_owned(),
+    );
     told.then(format!(
         "mesh bus adopt --mesh {mesh} --dir {dir} --into {monitor} --credential CONTROLLER --digest DIGEST"
     ));

@@ -41,7 +41,8 @@ pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure>
     }
     let mesh = ground.composition.bus().name.as_str();
     let claim = Claim::of_broker(mesh, &ground.holder, ground.now);
-    let text = claim.text().map_err(|error| Failure::new(error.to_string(), "shorten the names in it"))?;
+    let text =
+        claim.text().map_err(|error| Failure::new(error.to_string(), "shorten the names in it"))?;
     let seats = NatsSeats::connect(Source::file(credential), NatsOptions::default()).await;
     let seats = seats.map_err(|error| {
         let hint = "name the controller's own credential, for the server that was looked at";

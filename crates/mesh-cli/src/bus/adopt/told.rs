@@ -66,7 +66,8 @@ impl Told {
 
     pub(super) fn touched(&mut self, found: &[Touched]) {
         for touched in found {
-            let hint = "find out who did that: the mesh's accounts have no right to anything of others";
+            let hint =
+                "find out who did that: the mesh's accounts have no right to anything of others";
             self.against("touched", touched.to_string(), hint);
         }
     }
