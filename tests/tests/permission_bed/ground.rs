@@ -8,9 +8,7 @@ use mesh_control::compose::{self, Accounts, Composition, User, Verifier, Verifie
 use mesh_control::perm::Act;
 use mesh_core::message::Message;
 use mesh_core::permissions::{Permissions, Verdict};
-use mesh_core::port::{
-    Connection, ErrorKind, SubscribeOptions, Subscription, TransportError,
-};
+use mesh_core::port::{Connection, ErrorKind, SubscribeOptions, Subscription, TransportError};
 use mesh_core::topology::Account;
 use mesh_testkit::servers::Certificate;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer, Place, RawNats, Settled};
