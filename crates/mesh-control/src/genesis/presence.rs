@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mesh_core::port::{Administration, ErrorKind, Held, TransportError};
-use mesh_core::topology::{ConsumerRef, StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, SeatAddress, StreamName, Topology};
 
 /// What there is.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +53,9 @@ impl Presence {
     /// What `topology` doesn't name.
     pub(super) fn strangers(&self, topology: &Topology) -> Vec<Held> {
         let named: BTreeSet<Held> = named(topology).collect();
-        self.held.difference(&named).cloned().collect()
+        // Who has a seat of the mesh is kept beside its streams, and asked for by no file.
+        let is_seat = |held: &&Held| matches!(held, Held::Other(name) if SeatAddress::of_stream(name).is_some());
+        self.held.difference(&named).filter(|held| !is_seat(held)).cloned().collect()
     }
 
     /// Of `topology` what is there.
@@ -80,16 +82,18 @@ pub(super) async fn is_there(
     administration: &dyn Administration,
     held: &Held,
 ) -> Result<bool, TransportError> {
-    Ok(match held {
-        Held::Stream(stream) => match administration.inspect(*stream).await {
-            Ok(state) => state.is_some(),
-            // It can't be counted, so there is something.
-            Err(error) if error.kind() == ErrorKind::Unsupported => true,
-            Err(error) => return Err(error),
-        },
-        Held::Consumer(consumer) => administration.inspect_consumer(consumer).await?.is_some(),
-        Held::Other(_) => false,
-    })
+    let looked = match held {
+        Held::Stream(stream) => administration.inspect(*stream).await.map(|state| state.is_some()),
+        Held::Consumer(consumer) => {
+            administration.inspect_consumer(consumer).await.map(|state| state.is_some())
+        }
+        Held::Other(_) => return Ok(false),
+    };
+    match looked {
+        // It can't be counted, so there is something; or the broker has no need of it.
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(true),
+        looked => looked,
+    }
 }
 
 /// A topology of no stream.

@@ -91,11 +91,7 @@ pub(crate) fn assert(
     topology: &Topology,
     plan: Plan<'_>,
 ) -> (Vec<Drift>, Effects) {
-    let mut differences = Differences {
-        plan,
-        object: stream.name.to_string(),
-        found: Vec::new(),
-    };
+    let mut differences = Differences { plan, object: stream.name.to_string(), found: Vec::new() };
     let mut effects = Effects::default();
     let mut inner = stream.inner.lock();
     let Inner { spec, log, consumers, created, .. } = &mut *inner;
@@ -184,12 +180,7 @@ impl Differences<'_> {
         }
     }
 
-    fn drift(
-        &self,
-        field: &'static str,
-        is: &impl fmt::Debug,
-        wanted: &impl fmt::Debug,
-    ) -> Drift {
+    fn drift(&self, field: &'static str, is: &impl fmt::Debug, wanted: &impl fmt::Debug) -> Drift {
         Drift {
             object: self.object.clone(),
             field,
