@@ -2,7 +2,7 @@
 
 use mesh_testkit::servers::nats::{Layout, MeshServer};
 
-use super::nats::example;
+use super::given::example;
 use super::{Folder, mesh, text};
 
 /// A mesh of one module.
