@@ -90,7 +90,7 @@ fn main() -> ExitCode {
         }
     }
     if !writes {
-        trials.extend(documents::trials(&table, attacks()));
+        trials.extend(documents::trials(&table, &attacks()));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Of a trial that failed stays what was known before.

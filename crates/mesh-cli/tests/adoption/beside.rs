@@ -8,6 +8,7 @@ use mesh_core::subject::Subject;
 use mesh_testkit::servers::Certificate;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer};
 use mesh_transport_nats::{NatsOptions, Source, connect};
+use serde_json::json;
 
 use crate::files::{Files, free, monitoring};
 use crate::traffic::Traffic;
@@ -94,12 +95,17 @@ async fn a_mesh_on_amqp_adopts_its_bus_beside_it_and_stays_where_it_is() {
     let answer = files.adopt(&take);
     assert_eq!((answer.code, answer.codes()), (Some(1), vec!["seat-taken"]), "{answer:?}");
     assert!(answer.messages().contains("nats on n1 of the mesh bus"), "{answer:?}");
+    files.bus(&format!("listen = '{}'\nmonitor = '{}'", server.address(), monitoring(&server)));
     // It holds what it was raised with, and nothing is routed to it.
     let drift = controller.administration().unwrap().assert(&topology, DriftMode::Report);
     assert_eq!(drift.await.unwrap(), []);
     let verify = ["--verify", "--dir", dir];
     let answer = files.adopt(&verify);
     assert_eq!(answer.code, Some(0), "{answer:?}");
+    // Genesis has nothing to say of the seat.
+    let look = ["--credential", credential.to_str().unwrap(), "--report-only"];
+    let answer = files.bus_verb("genesis", &look);
+    assert_eq!((answer.code, &answer.json["strangers"]), (Some(0), &json!([])), "{answer:?}");
 
     // Every node was on AMQP throughout, and nothing of theirs was lost.
     assert!(traffic.end().await > 10);

@@ -124,8 +124,13 @@ impl Files {
 
     /// `mesh bus adopt` with the mesh's file and more.
     pub(crate) fn adopt(&self, arguments: &[&str]) -> Answer {
+        self.bus_verb("adopt", arguments)
+    }
+
+    /// `mesh bus` and this verb, with the mesh's file and more.
+    pub(crate) fn bus_verb(&self, verb: &str, arguments: &[&str]) -> Answer {
         let mut program = Command::new(env!("CARGO_BIN_EXE_mesh"));
-        program.args(["--json", "bus", "adopt", "--mesh"]).arg(self.path("mesh.toml"));
+        program.args(["--json", "bus", verb, "--mesh"]).arg(self.path("mesh.toml"));
         let ran = program.args(arguments).stdin(Stdio::null()).output().unwrap();
         let stdout = String::from_utf8(ran.stdout).unwrap();
         let stderr = String::from_utf8(ran.stderr).unwrap();

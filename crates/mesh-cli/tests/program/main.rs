@@ -21,6 +21,8 @@ mod given;
 mod nats;
 #[cfg(unix)]
 mod operator;
+#[cfg(unix)]
+mod operator_live;
 mod output;
 mod perm;
 mod readme;

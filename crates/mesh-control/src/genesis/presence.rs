@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mesh_core::port::{Administration, ErrorKind, Held, TransportError};
-use mesh_core::topology::{ConsumerRef, StreamName, Topology};
+use mesh_core::topology::{ConsumerRef, SeatAddress, StreamName, Topology};
 
 /// What there is.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +53,9 @@ impl Presence {
     /// What `topology` doesn't name.
     pub(super) fn strangers(&self, topology: &Topology) -> Vec<Held> {
         let named: BTreeSet<Held> = named(topology).collect();
-        self.held.difference(&named).cloned().collect()
+        // Who has a seat of the mesh is kept beside its streams, and asked for by no file.
+        let is_seat = |held: &&Held| matches!(held, Held::Other(name) if SeatAddress::of_stream(name).is_some());
+        self.held.difference(&named).filter(|held| !is_seat(held)).cloned().collect()
     }
 
     /// Of `topology` what is there.

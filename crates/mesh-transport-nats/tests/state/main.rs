@@ -6,6 +6,7 @@
 mod attacks;
 mod bed;
 mod faults;
+mod seats;
 mod settings;
 
 use mesh_testkit::state;

@@ -82,12 +82,6 @@ fn storage(root: &Map, found: &mut Judgement) {
             "write jetstream { store_dir: … }",
         );
     }
-    let folder = node.value.map().and_then(|map| map.field("store_dir"));
-    if folder.is_some_and(|node| node.value.text().is_some_and(|path| !path.starts_with('/'))) {
-        let problem =
-            "store_dir is a path from the bus's folder, and goes with it if it is replaced";
-        found.warn(folder, problem, "write the whole path");
-    }
     let accounts = root.field("accounts").and_then(|node| node.value.map());
     if !accounts.is_some_and(|map| map.iter().any(|(_, node)| has_streams(node))) {
         found.fault(

@@ -5,7 +5,7 @@ listen: "0.0.0.0:4222"
 http: "127.0.0.1:8222"
 authorization { timeout: 10 }
 tls { cert_file: "c.pem", key_file: "c.key" }
-jetstream { store_dir: "/js" }
+jetstream { store_dir: "js" }
 system_account: "SYS"
 accounts {
   SYS {}
@@ -79,13 +79,6 @@ fn a_password_as_it_is_is_a_warning_that_does_not_show_it() {
     assert_eq!(found.faults, []);
     let told = found.warnings[0].to_string();
     assert!(told.contains("line 11") && !told.contains("hunter2"), "{told}");
-}
-
-#[test]
-fn a_store_that_goes_with_the_folder_is_a_warning() {
-    let found = judged(&GOOD.replace("/js", "js"));
-    assert_eq!(found.faults, []);
-    assert!(found.warnings[0].to_string().contains("line 6: store_dir is a path from"));
 }
 
 #[test]
