@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_clock::SystemClock;
+use mesh_core::identity::Principal;
 use mesh_core::manifest::{Mesh, ModuleManifest};
 use mesh_sdk::{Broker, HandlerError, ReceivedEvent, RetryPolicy, SubscribeError, Subscription};
 use mesh_store::{Store, StoreOptions};
@@ -19,6 +20,7 @@ use mesh_testkit::clock::ManualClock;
 use mesh_transport_mem::{InMemoryDurableBroker, InMemoryMesh};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::watch;
 
 const SHOP: &str = "
@@ -111,7 +113,7 @@ async fn a_letter_is_sent_once_the_post_office_is_back() {
 
 /// A mesh in memory whose time is moved by hand, with a broker for each module.
 async fn raise(clock: &ManualClock) -> (InMemoryMesh, [ModuleManifest; 2], Broker, Broker) {
-    let files = [("shop", SHOP), ("mail", MAIL)]
+    let files = [("shop.toml", SHOP), ("mail.toml", MAIL)]
         .map(|(name, text)| ModuleManifest::parse(name, text).unwrap());
     let mesh = Mesh::on_one_node(&"n1".parse().unwrap(), files.clone()).unwrap();
     let broker = InMemoryDurableBroker::new(Arc::new(clock.clone()));
@@ -161,4 +163,27 @@ async fn what_was_handled_is_kept_in_a_file() {
     mail.close(Duration::from_secs(5)).await;
     store.close().await;
     assert!(path.exists());
+}
+
+#[tokio::test]
+async fn an_event_that_the_manifest_forgets_fails_with_the_line_to_add() {
+    let (_mesh, _, shop, _) = raise(&ManualClock::new()).await;
+    // Published, and forgotten in the manifest.
+    let refused = shop.publish("order.cancelled", &json!({"number": 7})).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "append mesh.events.shop.order.cancelled: denied \
+         (shop.toml:4 lacks it: emits = [\"order.placed\", \"order.cancelled\"])"
+    );
+}
+
+#[tokio::test]
+async fn whoever_is_revoked_in_a_test_is_gone_as_on_a_server() {
+    let (mesh, files, shop, _) = raise(&ManualClock::new()).await;
+    let shop_on_n1 =
+        Principal::Module { node: "n1".parse().unwrap(), module: files[0].name.clone() };
+    assert_eq!(mesh.revoke(&shop_on_n1), 1);
+    let refused = shop.publish("order.placed", &json!({"number": 7})).await.unwrap_err();
+    assert!(refused.to_string().contains("disconnected"), "{refused}");
+    assert!(mesh.connect(shop_on_n1).is_err());
 }

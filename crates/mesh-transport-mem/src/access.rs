@@ -197,7 +197,12 @@ impl Access {
     ) -> Result<(), TransportError> {
         match self {
             Self(Some(enforced))
-                if !enforced.allowed.load().permissions.on_subscribe(filter, group).is_allowed() =>
+                if !enforced
+                    .allowed
+                    .load()
+                    .permissions
+                    .on_subscribe(filter, group)
+                    .is_allowed() =>
             {
                 Err(enforced.denied(operation, Refused::Subscribe(filter)))
             }
@@ -259,9 +264,7 @@ impl Access {
     /// Streams and consumers themselves are the server's API, which takes the right to publish there.
     pub(crate) fn administer(&self, operation: Operation) -> Result<(), TransportError> {
         match self {
-            Self(Some(enforced))
-                if !may_administer(&enforced.allowed.load().permissions) =>
-            {
+            Self(Some(enforced)) if !may_administer(&enforced.allowed.load().permissions) => {
                 Err(TransportError::new(ErrorKind::Denied, operation).about(api_filter()))
             }
             _ => Ok(()),

@@ -99,9 +99,7 @@ impl InMemoryDurableBroker {
     /// Where answers go by `responses`, nobody owes one any more: a server does that by a reload, and
     /// every reload of a server forgets what everybody was asked (protocol §4).
     pub fn set_permissions(&self, principal: &Principal, permissions: &Permissions) -> usize {
-        self.0.set_permissions(|link| {
-            (*link.principal == *principal).then(|| permissions.clone())
-        })
+        self.0.set_permissions(|link| (*link.principal == *principal).then(|| permissions.clone()))
     }
 
     /// Drops the connections of `principal`, as a server does whose user was removed; the answer is

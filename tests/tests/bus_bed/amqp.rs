@@ -40,8 +40,14 @@ async fn a_mesh_on_rabbitmq_is_raised_and_what_it_can_not_tell_is_told_as_such()
     other = other.with_consumer(mail);
     let differs = Genesis::of(&other).run(&controller, Mode::Mend).await;
     let [judged] = &differs.drift[..] else { panic!("{differs:?}") };
-    assert_eq!((judged.drift.object.as_str(), judged.drift.field), ("EVENTS/n1_mail", "x-delivery-limit"));
-    assert!(matches!(&judged.verdict, Verdict::Stuck { why, .. } if why.contains("RabbitMQ")), "{judged:?}");
+    assert_eq!(
+        (judged.drift.object.as_str(), judged.drift.field),
+        ("EVENTS/n1_mail", "x-delivery-limit")
+    );
+    assert!(
+        matches!(&judged.verdict, Verdict::Stuck { why, .. } if why.contains("RabbitMQ")),
+        "{judged:?}"
+    );
 
     let status = Status::look(&genesis, &controller, None).await.unwrap();
     assert!(status.alarms.is_empty(), "{:?}", status.alarms);

@@ -26,10 +26,8 @@ const MODULES: [(&str, &str); 3] = [
 ];
 
 pub fn mesh() -> Mesh {
-    let modules: Vec<_> = MODULES
-        .iter()
-        .map(|(file, text)| ModuleManifest::parse(file, text).unwrap())
-        .collect();
+    let modules: Vec<_> =
+        MODULES.iter().map(|(file, text)| ModuleManifest::parse(file, text).unwrap()).collect();
     Mesh::resolve(&MeshFile::parse("mesh.toml", MESH).unwrap(), &modules).unwrap()
 }
 

@@ -1,6 +1,8 @@
 //! Each row of the table of what may be put right, provoked on a server.
 
-use mesh_control::genesis::{Accepted, Care, Genesis, Judged, Mode, Of, RULES, Raised, Stock, Verdict, care};
+use mesh_control::genesis::{
+    Accepted, Care, Genesis, Judged, Mode, Of, RULES, Raised, Stock, Verdict, care,
+};
 use mesh_core::topology::{StreamName, Topology};
 use serde_json::{Value, json};
 
@@ -36,9 +38,10 @@ impl Provocation {
     }
 
     fn find<'a>(&self, raised: &'a Raised) -> Option<&'a Judged> {
-        raised.drift.iter().find(|judged| {
-            judged.drift.object == self.object && judged.drift.field == self.field
-        })
+        raised
+            .drift
+            .iter()
+            .find(|judged| judged.drift.object == self.object && judged.drift.field == self.field)
     }
 
     fn verdict<'a>(&self, raised: &'a Raised) -> &'a Verdict {
@@ -121,7 +124,10 @@ async fn what_differs_is_named_and_put_right_or_refused_as_the_table_says_and_no
         if early {
             one.commit(&bed).await;
             let missing = bed.raise(Mode::Raise).await;
-            assert!(missing.stopped.is_none() && missing.missing.is_empty(), "{one:?}: {missing:?}");
+            assert!(
+                missing.stopped.is_none() && missing.missing.is_empty(),
+                "{one:?}: {missing:?}"
+            );
         }
         let mut before = fill(&bed).await;
         if !early {
@@ -137,7 +143,9 @@ async fn what_differs_is_named_and_put_right_or_refused_as_the_table_says_and_no
             assert!(!told.is_good() && judged.drift.expected != judged.drift.found, "{judged:?}");
             match one.end {
                 End::Mended => assert_eq!(*verdict, Verdict::Mendable, "{one:?}"),
-                End::Asked => assert!(matches!(verdict, Verdict::Refused { .. }), "{one:?}: {verdict:?}"),
+                End::Asked => {
+                    assert!(matches!(verdict, Verdict::Refused { .. }), "{one:?}: {verdict:?}")
+                }
                 End::Stuck => assert!(
                     matches!(verdict, Verdict::Stuck { .. } | Verdict::Mendable),
                     "{one:?}: {verdict:?}"
@@ -151,7 +159,8 @@ async fn what_differs_is_named_and_put_right_or_refused_as_the_table_says_and_no
             (End::Mended, Verdict::Mended) => {
                 assert!(one.find(&bed.raise(Mode::Look).await).is_none(), "{one:?}");
             }
-            (End::Asked, Verdict::Refused { why, then }) | (End::Stuck, Verdict::Stuck { why, then }) => {
+            (End::Asked, Verdict::Refused { why, then })
+            | (End::Stuck, Verdict::Stuck { why, then }) => {
                 assert!(!why.is_empty() && !then.is_empty(), "{one:?}");
                 let left = bed.raise(Mode::Look).await;
                 assert!(one.find(&left).is_some(), "{one:?} is gone");

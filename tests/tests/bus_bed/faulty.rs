@@ -28,7 +28,9 @@ impl Faulty {
     }
 
     fn fails(&self) -> bool {
-        self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_err()
+        self.left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+            .is_err()
     }
 
     fn failed() -> TransportError {

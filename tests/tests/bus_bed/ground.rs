@@ -64,14 +64,8 @@ impl Ground {
         let folder = TempDir::new().unwrap();
         let ((listen, first), (monitor, second)) = (held(), held());
         let certificate = Certificate::local().unwrap();
-        let ground = Self {
-            folder,
-            listen,
-            monitor,
-            certificate,
-            supervisor: None,
-            _held: [first, second],
-        };
+        let ground =
+            Self { folder, listen, monitor, certificate, supervisor: None, _held: [first, second] };
         fs::create_dir_all(ground.path("bus/tls")).unwrap();
         fs::write(ground.path("bus/tls/cert.pem"), ground.certificate.cert_pem()).unwrap();
         fs::write(ground.path("bus/tls/key.pem"), ground.certificate.key_pem()).unwrap();
@@ -94,7 +88,9 @@ impl Ground {
     pub fn assign(&self, modules: &[&str], more_of_bus: &str) {
         let assignments: Vec<String> = modules
             .iter()
-            .map(|name| format!("{{ module = '{name}', manifest = '{name}.toml', nodes = ['n1'] }}"))
+            .map(|name| {
+                format!("{{ module = '{name}', manifest = '{name}.toml', nodes = ['n1'] }}")
+            })
             .collect();
         let Self { listen, monitor, .. } = self;
         self.write(
@@ -133,15 +129,29 @@ impl Ground {
 
     pub fn compose(&self, code: i32) -> Value {
         let arguments = [
-            "perm", "compose", "--mesh", "mesh.toml", "--store", "store", "--out", "bus",
-            "--credentials", "credentials",
+            "perm",
+            "compose",
+            "--mesh",
+            "mesh.toml",
+            "--store",
+            "store",
+            "--out",
+            "bus",
+            "--credentials",
+            "credentials",
         ];
         self.json(&arguments, code)
     }
 
     pub fn genesis(&self, more: &[&str], code: i32) -> Value {
-        let arguments =
-            ["bus", "genesis", "--mesh", "mesh.toml", "--credential", "credentials/controller.json"];
+        let arguments = [
+            "bus",
+            "genesis",
+            "--mesh",
+            "mesh.toml",
+            "--credential",
+            "credentials/controller.json",
+        ];
         self.json(&[&arguments[..], more].concat(), code)
     }
 
@@ -155,8 +165,16 @@ impl Ground {
     pub async fn run(&mut self) {
         let server = find_program().unwrap();
         let interval = format!("{}ms", INTERVAL.as_millis());
-        let arguments =
-            ["bus", "run", "--dir", "bus", "--interval", &interval, "--server", server.to_str().unwrap()];
+        let arguments = [
+            "bus",
+            "run",
+            "--dir",
+            "bus",
+            "--interval",
+            &interval,
+            "--server",
+            server.to_str().unwrap(),
+        ];
         let log = fs::File::create(self.path("run.log")).unwrap();
         let mut command = self.command(&arguments);
         command.stdout(log.try_clone().unwrap()).stderr(log);

@@ -16,6 +16,7 @@ mod genesis;
 mod ground;
 mod provocations;
 mod raise;
+mod standing;
 mod status;
 mod strangers;
 

@@ -39,8 +39,10 @@ pub const NEEDS_A_CLUSTER: &str = "num_replicas";
 pub fn provocations() -> Vec<Provocation> {
     use Deed::{Change, Remake};
     use End::{Asked, Mended, Stuck};
-    let events = |field, deed, end| Provocation { of: Of::Stream, object: "EVENTS", field, deed, end };
-    let nodes = |field, deed, end| Provocation { of: Of::Stream, object: "NODES", field, deed, end };
+    let events =
+        |field, deed, end| Provocation { of: Of::Stream, object: "EVENTS", field, deed, end };
+    let nodes =
+        |field, deed, end| Provocation { of: Of::Stream, object: "NODES", field, deed, end };
     let mail = |field, deed, end| Provocation {
         of: Of::Consumer,
         object: "EVENTS/n1_mail",
@@ -58,10 +60,18 @@ pub fn provocations() -> Vec<Provocation> {
     vec![
         events("subjects", Change(json!({ "subjects": ["mesh.events.*.>", "other.>"] })), Asked),
         events("retention", Remake(json!({ "retention": "interest" })), Stuck),
-        events("storage", Remake(json!({ "storage": "memory" })), Stuck),
+        events("storage", Remake(json!({ "storage": "memory", "max_bytes": 1_000_000 })), Stuck),
         events("discard", Change(old.clone()), Asked),
-        events("discard_new_per_subject", Change(json!({ "discard_new_per_subject": false })), Asked),
-        nodes("discard_new_per_subject", Change(json!({ "discard_new_per_subject": false })), Asked),
+        events(
+            "discard_new_per_subject",
+            Change(json!({ "discard_new_per_subject": false })),
+            Asked,
+        ),
+        nodes(
+            "discard_new_per_subject",
+            Change(json!({ "discard_new_per_subject": false })),
+            Asked,
+        ),
         events("max_bytes", Change(json!({ "max_bytes": 1_000_000 })), Mended),
         events("max_bytes", Change(json!({ "max_bytes": -1 })), Mended),
         events("max_age", Change(json!({ "max_age": day })), Mended),
@@ -69,15 +79,27 @@ pub fn provocations() -> Vec<Provocation> {
         events("max_consumers", Change(json!({ "max_consumers": 7 })), Mended),
         events("max_consumers", Change(json!({ "max_consumers": -1 })), Mended),
         events("max_messages_per_subject", Change(json!({ "max_msgs_per_subject": 10 })), Mended),
-        events("max_messages_per_subject", Change(json!({ "max_msgs_per_subject": 5_000_000 })), Mended),
+        events(
+            "max_messages_per_subject",
+            Change(json!({ "max_msgs_per_subject": 5_000_000 })),
+            Mended,
+        ),
         events("max_messages", Change(json!({ "max_msgs": 10 })), Mended),
         events("max_message_bytes", Change(json!({ "max_msg_size": 100 })), Mended),
         events("max_message_bytes", Change(json!({ "max_msg_size": -1 })), Mended),
-        events("deduplication_window", Change(json!({ "duplicate_window": 1_000_000_000 })), Mended),
+        events(
+            "deduplication_window",
+            Change(json!({ "duplicate_window": 1_000_000_000 })),
+            Mended,
+        ),
         events("no_ack", Change(json!({ "no_ack": true })), Mended),
         events("sealed", Change(json!({ "sealed": true })), Stuck),
         events("deny_purge", Remake(json!({ "deny_purge": false })), Mended),
-        nodes("deny_purge", Change(json!({ "deny_purge": true, "allow_rollup_hdrs": false })), Stuck),
+        nodes(
+            "deny_purge",
+            Change(json!({ "deny_purge": true, "allow_rollup_hdrs": false })),
+            Stuck,
+        ),
         events(
             "allow_rollup_hdrs",
             Remake(json!({ "deny_purge": false, "allow_rollup_hdrs": true })),
@@ -102,7 +124,11 @@ pub fn provocations() -> Vec<Provocation> {
         events("allow_atomic", Change(json!({ "allow_atomic": true })), Mended),
         events("allow_batched", Change(json!({ "allow_batched": true })), Mended),
         events("allow_msg_counter", Remake(with_old(json!({ "allow_msg_counter": true }))), Stuck),
-        events("allow_msg_schedules", Remake(with_old(json!({ "allow_msg_schedules": true }))), Stuck),
+        events(
+            "allow_msg_schedules",
+            Remake(with_old(json!({ "allow_msg_schedules": true }))),
+            Stuck,
+        ),
         events("persist_mode", Remake(json!({ "persist_mode": "async" })), Stuck),
         events(
             "mirror",
@@ -120,8 +146,16 @@ pub fn provocations() -> Vec<Provocation> {
             })),
             Mended,
         ),
-        events("republish", Change(json!({ "republish": { "src": ">", "dest": "copy.>" } })), Mended),
-        events("consumer_limits", Change(json!({ "consumer_limits": { "max_ack_pending": 5000 } })), Mended),
+        events(
+            "republish",
+            Change(json!({ "republish": { "src": ">", "dest": "copy.>" } })),
+            Mended,
+        ),
+        events(
+            "consumer_limits",
+            Change(json!({ "consumer_limits": { "max_ack_pending": 5000 } })),
+            Mended,
+        ),
         mail("deliver_from", Remake(json!({ "deliver_policy": "all" })), Stuck),
         mail("ack_policy", Remake(json!({ "ack_policy": "all" })), Stuck),
         mail("replay_policy", Remake(json!({ "replay_policy": "original" })), Stuck),
@@ -130,7 +164,11 @@ pub fn provocations() -> Vec<Provocation> {
             Remake(json!({ "durable_name": null, "inactive_threshold": 3_600_000_000_000_u64 })),
             Stuck,
         ),
-        mail("inactive_threshold", Change(json!({ "inactive_threshold": 3_600_000_000_000_u64 })), Mended),
+        mail(
+            "inactive_threshold",
+            Change(json!({ "inactive_threshold": 3_600_000_000_000_u64 })),
+            Mended,
+        ),
         mail(
             "inactive_threshold",
             Remake(json!({ "durable_name": null, "inactive_threshold": 3_600_000_000_000_u64 })),

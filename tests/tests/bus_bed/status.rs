@@ -45,10 +45,8 @@ async fn a_consumer_that_owes_and_has_no_reader_is_named_and_one_with_a_reader_i
     let reading = streams.consume(of_module("mail"), mesh_core::port::ConsumeOptions::default());
     let _reading = crate::soon(reading).await.unwrap();
     bed.emit(&shop, "1").await.unwrap();
-    let expected = [
-        "EVENTS/n1_log owes 1, and nobody reads it",
-        "EVENTS/n2_log owes 1, and nobody reads it",
-    ];
+    let expected =
+        ["EVENTS/n1_log owes 1, and nobody reads it", "EVENTS/n2_log owes 1, and nobody reads it"];
     let status = crate::soon(async {
         loop {
             let status = look(&bed, None).await;
@@ -99,7 +97,10 @@ async fn dead_letters_are_counted_by_consumer_and_reason_with_the_oldest() {
     bed.hand.append("mesh.events.dead", &[], "no letter").await;
     let status = look(&bed, None).await;
     let letters = &status.dead_letters;
-    assert_eq!((letters.count, letters.read, letters.unreadable, letters.new), (Some(5), Some(5), 1, 5));
+    assert_eq!(
+        (letters.count, letters.read, letters.unreadable, letters.new),
+        (Some(5), Some(5), 1, 5)
+    );
     let by: Vec<_> = letters
         .by
         .iter()

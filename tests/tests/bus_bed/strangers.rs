@@ -40,7 +40,9 @@ fn administration(bed: &Bed) -> &dyn Administration {
 async fn a_consumer_that_no_file_names_is_told_with_what_it_owes_and_left() {
     let bed = Bed::raised().await;
     left(&bed, 3).await;
-    bed.hand.done("STREAM.CREATE.ORDERS", &json!({ "name": "ORDERS", "subjects": ["orders.>"] })).await;
+    bed.hand
+        .done("STREAM.CREATE.ORDERS", &json!({ "name": "ORDERS", "subjects": ["orders.>"] }))
+        .await;
     for mode in [Mode::Look, Mode::Raise, Mode::Mend] {
         let raised = bed.raise(mode).await;
         assert!(raised.is_good(), "{raised:?}");
@@ -78,7 +80,13 @@ async fn a_consumer_is_retired_when_it_owes_nothing_or_its_debt_is_given_up() {
     assert!(matches!(gone, RetireError::Absent(_)), "{gone}");
     let old = left(&bed, 0).await;
     assert_eq!(retire(at, &topology, &old, Owed::Keep).await.unwrap(), 0);
-    assert!(!bed.raise(Mode::Look).await.strangers.iter().any(|s| s.held == Held::Consumer(old.clone())));
+    assert!(
+        !bed.raise(Mode::Look)
+            .await
+            .strangers
+            .iter()
+            .any(|s| s.held == Held::Consumer(old.clone()))
+    );
 }
 
 #[tokio::test]

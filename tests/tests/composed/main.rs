@@ -6,6 +6,6 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod secrets;
 mod served;
 mod words;
-mod secrets;

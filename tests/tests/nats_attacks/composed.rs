@@ -45,7 +45,11 @@ fn compose(mode: Mode, [name, emits, calls, tool]: [&str; 4]) -> Started<Option<
 }
 
 /// Each of these is refused, by that field's name.
-fn refused(field: &str, compose: impl Fn(&str) -> Started<Option<Vec<String>>>, sly: &[&str]) -> Verdict {
+fn refused(
+    field: &str,
+    compose: impl Fn(&str) -> Started<Option<Vec<String>>>,
+    sly: &[&str],
+) -> Verdict {
     for name in sly {
         match compose(name)? {
             None => return Err(format!("{field} may be {name:?}").into()),
@@ -81,7 +85,8 @@ async fn name_a_second_token(mode: Mode) -> Verdict {
 
 async fn take_a_reserved_name(mode: Mode) -> Verdict {
     let [name, emits, calls, tool] = PROPER;
-    let parts = ["person", "enrol", "host", "builder", "controller", "dead", "ack", "echo", "replay"];
+    let parts =
+        ["person", "enrol", "host", "builder", "controller", "dead", "ack", "echo", "replay"];
     refused("name", |sly| compose(mode, [sly, emits, calls, tool]), &parts)?;
     let tools = ["provision_grant", "provision_withdraw", "events"];
     refused("tools[0]", |sly| compose(mode, [name, emits, calls, sly]), &tools)

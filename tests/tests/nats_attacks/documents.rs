@@ -18,9 +18,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("each_test_that_the_documentation_names_is_there", |table, _| names_tests_that_are(table)),
 ];
 
-pub fn trials(table: &Arc<Table>, attacks: Vec<Attack>) -> Vec<Trial> {
+pub fn trials(table: &Arc<Table>, attacks: &[Attack]) -> Vec<Trial> {
     let trials = CHECKS.iter().map(|(name, check)| {
-        let (table, attacks) = (Arc::clone(table), attacks.clone());
+        let (table, attacks) = (Arc::clone(table), attacks.to_vec());
         Trial::test(*name, move || {
             check(&table, &attacks).map_err(|error| Failed::from(error.to_string()))
         })

@@ -90,12 +90,14 @@ fn main() -> ExitCode {
         }
     }
     if !writes {
-        trials.extend(documents::trials(&table, attacks()));
+        trials.extend(documents::trials(&table, &attacks()));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    if writes && !conclusion.has_failed() {
+    // Of a trial that failed stays what was known before.
+    if writes {
         let found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = server_version().and_then(|version| table.write(&attacks(), &found, &version));
+        let written =
+            server_version().and_then(|version| table.write(&attacks(), &found, &version));
         if let Err(error) = written {
             return complain(&*error);
         }

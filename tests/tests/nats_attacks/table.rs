@@ -46,7 +46,8 @@ impl Table {
         let (table, _) = rest.split_once(END).ok_or("the table's end is not marked")?;
         let lines = table.strip_prefix(HEAD).unwrap_or_default().lines();
         let rows = lines.take_while(|line| !line.is_empty()).map(|line| {
-            row(line).ok_or_else(|| format!("no row of the table in docs/security.md: {line}").into())
+            row(line)
+                .ok_or_else(|| format!("no row of the table in docs/security.md: {line}").into())
         });
         let rows = rows.collect::<Started<Vec<_>>>()?;
         Ok(Self { rows, text })
@@ -65,7 +66,9 @@ impl Table {
         let tried = attacks.iter().map(|attack| (attack.name, attack.by, attack.tries));
         if !said.clone().eq(tried.clone()) {
             let first = said.zip(tried).find(|(said, tried)| said != tried);
-            return Err(format!("not the table of the attacks, first here: {first:?}; {HOW}").into());
+            return Err(
+                format!("not the table of the attacks, first here: {first:?}; {HOW}").into()
+            );
         }
         for Attack { name, answers, .. } in attacks {
             let alike = [Isolation::Split, Isolation::OneAccount].into_iter().all(|isolation| {
@@ -87,9 +90,8 @@ impl Table {
         let succeeds = |name: &str, mode| self.expected(name, mode) == Some(Outcome::Succeeds);
         let names = || self.rows.iter().map(|(name, _)| name.as_str());
         let mut always: Vec<_> = names().filter(|name| succeeds(name, scoped)).collect();
-        let mut more: Vec<_> = names()
-            .filter(|name| succeeds(name, anywhere) && !succeeds(name, scoped))
-            .collect();
+        let mut more: Vec<_> =
+            names().filter(|name| succeeds(name, anywhere) && !succeeds(name, scoped)).collect();
         always.sort_unstable();
         more.sort_unstable();
         for (heading, names) in
@@ -97,7 +99,9 @@ impl Table {
         {
             let explained = self.explained(heading)?;
             if explained != names {
-                return Err(format!("{heading:?} explains {explained:?}, and it is {names:?}").into());
+                return Err(
+                    format!("{heading:?} explains {explained:?}, and it is {names:?}").into()
+                );
             }
         }
         Ok(())
@@ -145,7 +149,9 @@ impl Table {
         let (head, rest) = self.text.split_once(BEGIN).ok_or("no begin")?;
         let (_, tail) = rest.split_once(END).ok_or("no end")?;
         let count = counts(all.into_iter());
-        let text = format!("{head}{BEGIN}{HEAD}{lines}\n{count} Tried on nats-server {version}.\n{END}{tail}");
+        let text = format!(
+            "{head}{BEGIN}{HEAD}{lines}\n{count} Tried on nats-server {version}.\n{END}{tail}"
+        );
         Ok(fs::write(FILE, text)?)
     }
 }

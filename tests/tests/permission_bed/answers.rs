@@ -33,7 +33,8 @@ fn asked(composition: &Composition) -> Vec<Asked<'_>> {
                 let callers = composition.users().iter();
                 let mut callers = callers.filter(|caller| caller.name() != user.name());
                 let may = |caller: &&User| {
-                    caller.account() == user.account() && caller.permissions().publish.permits(&tool)
+                    caller.account() == user.account()
+                        && caller.permissions().publish.permits(&tool)
                 };
                 Some((callers.find(may)?, tool))
             })
@@ -72,16 +73,16 @@ pub async fn answers(real: &mut Real, memory: &mut Memory, world: &World) -> Tal
             let answer = Act::Publish { subject: reply.clone(), reply: None };
             let budget = asked.user.permissions().responses.map_or(0, |budget| budget.max as usize);
             let may = can(&world.composition, asked.user, &answer).is_allowed();
-            let by_files = (0..ANSWERS).map(|count| {
-                if may || count < budget { Told::Through } else { Told::Refused }
-            });
+            let by_files = (0..ANSWERS)
+                .map(|count| if may || count < budget { Told::Through } else { Told::Refused });
             let on_server = on_server(real, &asked, &reply, &answer).await;
             let in_memory = in_memory(memory, &asked, &reply, &answer).await;
             for ((can, real), memory) in by_files.zip(on_server).zip(in_memory) {
                 let who = (asked.user.name(), asked.caller.name(), &asked.tool, &reply);
-                tally.note(|| format!("an answer of (whom, asked by, for, to): {who:?}"), [
-                    can, memory, real,
-                ]);
+                tally.note(
+                    || format!("an answer of (whom, asked by, for, to): {who:?}"),
+                    [can, memory, real],
+                );
             }
         }
     }

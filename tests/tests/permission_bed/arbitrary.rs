@@ -8,7 +8,7 @@ use mesh_clock::SystemClock;
 use mesh_control::compose::{Account, Accounts, Composition, More, Source};
 use mesh_control::perm::Act;
 use mesh_core::identity::Principal;
-use mesh_core::permissions::Permissions;
+use mesh_core::permissions::{Permissions, Rules};
 use mesh_core::port::{Connection, QueueGroup};
 use mesh_core::subject::{Filter, Subject};
 use mesh_testkit::expect::expect_soon;
@@ -46,6 +46,14 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+/// To publish one is in no group, and a server takes no rule that says otherwise.
+fn any_permissions(runner: &mut TestRunner) -> Permissions {
+    let may = permissions().new_tree(runner).unwrap().current();
+    let filters = may.publish.allowed().iter().map(|rule| rule.filter.clone());
+    let publish = Rules::allow(filters).except(may.publish.denied().iter().cloned());
+    Permissions { publish, ..may }
+}
+
 /// Every subject of one, two or three of the alphabet's letters.
 fn everything() -> Vec<Subject> {
     let letters = ["a", "b", "c"];
@@ -53,7 +61,9 @@ fn everything() -> Vec<Subject> {
     let mut before = vec![String::new()];
     for _ in 0..3 {
         let longer = before.iter().flat_map(|head| {
-            letters.map(|letter| if head.is_empty() { letter.to_owned() } else { format!("{head}.{letter}") })
+            letters.map(|letter| {
+                if head.is_empty() { letter.to_owned() } else { format!("{head}.{letter}") }
+            })
         });
         before = longer.collect();
         all.extend(before.iter().cloned());
@@ -76,7 +86,11 @@ async fn heard_on_server(real: &mut Real, user: &str, filter: &Filter) -> Vec<St
     heard.into_iter().map(|message| message.subject).collect()
 }
 
-async fn heard_in_memory(listener: &Connection, speaker: &Connection, filter: &Filter) -> Vec<String> {
+async fn heard_in_memory(
+    listener: &Connection,
+    speaker: &Connection,
+    filter: &Filter,
+) -> Vec<String> {
     let listen = Act::Subscribe { filter: filter.clone(), group: None };
     let Ok(Some(mut listening)) = try_it(listener, &listen).await else {
         return Vec::new();
@@ -97,14 +111,10 @@ async fn heard_in_memory(listener: &Connection, speaker: &Connection, filter: &F
 async fn any_permissions_at_all_are_enforced_as_by_a_server() {
     let mut runner = runner();
     let everybody = Permissions::everything();
-    let any: Vec<(String, Permissions)> = (0..USERS)
-        .map(|index| (format!("u{index}"), permissions().new_tree(&mut runner).unwrap().current()))
-        .collect();
-    let nothing = Composition::of(
-        Source { file: "mesh.toml", text: "nodes = []" },
-        &[],
-        &More::default(),
-    );
+    let any: Vec<(String, Permissions)> =
+        (0..USERS).map(|index| (format!("u{index}"), any_permissions(&mut runner))).collect();
+    let nothing =
+        Composition::of(Source { file: "mesh.toml", text: "nodes = []" }, &[], &More::default());
     let users = any.iter().map(|(name, may)| (name.as_str(), Account::Edge, may));
     let users = users.chain([("everybody", Account::Edge, &everybody)]);
     let all: Accounts = accounts(&nothing.unwrap(), users);

@@ -49,7 +49,8 @@ pub async fn compare(
 ) -> Tally {
     let composition = &world.composition;
     let probes = Probes::of(composition);
-    let users: Vec<&User> = composition.users().iter().filter(|user| user.name() != "sys").collect();
+    let users: Vec<&User> =
+        composition.users().iter().filter(|user| user.name() != "sys").collect();
     let mut tally = Tally::default();
     for user in &users {
         let mut acts = probes.of_own(user, random);

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use mesh_control::compose::{
-    self, Accounts, Composition, User, Verifier, Verifiers,
-};
+use mesh_control::compose::{self, Accounts, Composition, User, Verifier, Verifiers};
 use mesh_control::perm::Act;
 use mesh_core::message::Message;
 use mesh_core::permissions::{Permissions, Verdict};
 use mesh_core::port::{Connection, ErrorKind, Subscription, TransportError};
 use mesh_core::topology::Account;
-use mesh_testkit::servers::nats::{NatsConfig, NatsServer, Place, RawNats, Settled};
 use mesh_testkit::servers::Certificate;
+use mesh_testkit::servers::nats::{NatsConfig, NatsServer, Place, RawNats, Settled};
 use mesh_transport_mem::InMemoryMesh;
 
 /// What somebody is told.
@@ -35,7 +33,7 @@ impl From<Verdict> for Told {
     }
 }
 
-const PASSWORD: &str = "everybody's in this bed";
+pub const PASSWORD: &str = "everybody's in this bed";
 
 /// The same for everybody: a hash takes its time.
 static HASH: LazyLock<Verifier> =
@@ -137,9 +135,9 @@ pub fn accounts<'u>(
     users: impl IntoIterator<Item = (&'u str, compose::Account, &'u Permissions)>,
 ) -> Accounts {
     let none = Accounts::of(composition.bus());
-    users.into_iter().fold(none, |all, (name, account, may)| {
-        all.with(name, account, may, &HASH).unwrap()
-    })
+    users
+        .into_iter()
+        .fold(none, |all, (name, account, may)| all.with(name, account, may, &HASH).unwrap())
 }
 
 /// A subscription is given up at once, so that nothing is heard.

@@ -117,7 +117,9 @@ impl Probes {
         let mesh = composition.mesh();
         let mut groups: Vec<QueueGroup> =
             rules.iter().filter_map(|(_, rule)| rule.group.clone()).collect();
-        groups.extend(["serve", "other", "_sys_", "Serve"].map(|name| QueueGroup::new(name).unwrap()));
+        groups.extend(
+            ["serve", "other", "_sys_", "Serve"].map(|name| QueueGroup::new(name).unwrap()),
+        );
         Self {
             rules,
             words,
@@ -204,7 +206,8 @@ impl Probes {
 
     fn too_wide(&self, random: &mut StdRng) -> Option<Act> {
         let filter = Filter::new(self.named(TOO_WIDE.choose(random)?, random)).ok()?;
-        let group = if random.random_bool(0.5) { self.groups.choose(random).cloned() } else { None };
+        let group =
+            if random.random_bool(0.5) { self.groups.choose(random).cloned() } else { None };
         Some(Act::Subscribe { filter, group })
     }
 
@@ -286,6 +289,7 @@ impl Probes {
 }
 
 fn swapped_case(text: &str) -> String {
-    let swap = |c: char| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+    let swap =
+        |c: char| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
     text.chars().map(swap).collect()
 }

@@ -1,6 +1,8 @@
 //! Random meshes with their composition.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use mesh_control::compose::{Composition, Gateway, More, Source};
 use mesh_core::mx::MailboxKind;
@@ -132,4 +134,26 @@ impl Worlds {
         }
         More { enrolments, gateways, ..More::default() }
     }
+}
+
+/// The example mesh of the program, with a token that is not spent.
+pub fn example(mode: Mode) -> World {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/mesh-cli/example");
+    let read = |file: &Path| {
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    };
+    let text = format!("{}\n{}", read(&folder.join("mesh.toml")), mode.bus);
+    let mut manifests = Vec::new();
+    for entry in fs::read_dir(folder.join("modules")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        manifests.push((format!("modules/{name}"), read(&path)));
+    }
+    let sources: Vec<Source<'_>> =
+        manifests.iter().map(|(file, text)| Source { file, text }).collect();
+    let more = More { enrolments: ["t1".parse().unwrap()].into(), ..More::default() };
+    let mesh = Source { file: "mesh.toml", text: &text };
+    let composition = Composition::of(mesh, &sources, &more).unwrap();
+    assert!(composition.refused().is_empty(), "{:?}", composition.refused());
+    World { composition, revoked: None, files: text }
 }

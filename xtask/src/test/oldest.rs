@@ -9,9 +9,11 @@ const RELAYS: [&str; 3] = ["aim_a_confirmation", "aim_an_acknowledgements_answer
 
 pub(crate) fn run(workspace: &Workspace, _: &[String]) -> Result<(), Failure> {
     let program = brought(workspace, &OLDEST)?;
-    let program = program.to_str().ok_or_else(|| Failure::new("the target folder's name is no text"))?;
+    let program =
+        program.to_str().ok_or_else(|| Failure::new("the target folder's name is no text"))?;
     for relays in RELAYS {
-        let tests = ["test", "--locked", "-p", "mesh-tests", "--test", "nats_attacks", "--", relays];
+        let tests =
+            ["test", "--locked", "-p", "mesh-tests", "--test", "nats_attacks", "--", relays];
         workspace.cargo_with(&tests, &[(VARIABLE, program)])?;
     }
     Ok(())

@@ -75,7 +75,10 @@ impl Reach {
         let path = match &self.credential {
             Some(path) => path.clone(),
             None => mesh_sdk::credential_path().map_err(|error| {
-                Failure::new(error.to_string(), "name the controller's credential, or say --credential")
+                Failure::new(
+                    error.to_string(),
+                    "name the controller's credential, or say --credential",
+                )
             })?,
         };
         dial(&path).await
@@ -130,9 +133,7 @@ impl From<&Judged> for Difference {
         let drift = &judged.drift;
         let (verdict, why, next) = match &judged.verdict {
             Verdict::Mended => ("mended", None, None),
-            Verdict::Mendable => {
-                ("mendable", None, Some("run genesis with `--mend`".to_owned()))
-            }
+            Verdict::Mendable => ("mendable", None, Some("run genesis with `--mend`".to_owned())),
             Verdict::Refused { why, then } => ("refused", Some(why.clone()), Some(then.clone())),
             Verdict::Stuck { why, then } => ("stuck", Some(why.clone()), Some(then.clone())),
         };
@@ -188,7 +189,9 @@ pub(super) fn hint(error: &TransportError) -> &'static str {
         ErrorKind::Unsupported => {
             "use the controller's credential, for the account that has the streams; nobody else administers"
         }
-        ErrorKind::Full => "give the account's streams more room on the server's disk, and run it again",
+        ErrorKind::Full => {
+            "give the account's streams more room on the server's disk, and run it again"
+        }
         ErrorKind::Disconnected | ErrorKind::TimedOut | ErrorKind::NoResponders => {
             "see that the server runs and has JetStream, and run it again: it goes on where it was"
         }

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use mesh_clock::SystemClock;
-use mesh_control::secrets::{
-    KeyError, Method, Overwrite, Recipient, SecretStore, StoreError, write_document,
-};
+use mesh_control::secrets::{Method, Overwrite, SecretStore, StoreError, write_document};
 use mesh_core::identity::Principal;
 use mesh_core::name::PersonName;
 use mesh_core::port::Clock as _;
@@ -18,7 +16,7 @@ use super::arguments::Places;
 use super::bus::{Reached, recompose};
 use super::endpoint::At;
 use super::failure::{document_failure, hand_over_failure, store_failure};
-use super::people;
+use super::people::{self, recipients};
 use crate::mesh_files::MeshFiles;
 use crate::shell::{Answer, Exit, Failure, Shell};
 
@@ -97,16 +95,6 @@ pub(super) fn run(asked: &Issue, shell: &mut Shell) -> Result<Exit, Failure> {
     }
     told?;
     Ok(Exit::Good)
-}
-
-fn recipients(texts: &[String]) -> Result<Vec<Recipient>, Failure> {
-    let read = |text: &String| {
-        text.parse().map_err(|error: KeyError| {
-            let hint = "`mesh operator keygen` prints one; so does `age-keygen`";
-            Failure::new(error.to_string(), hint).at("--recipient")
-        })
-    };
-    texts.iter().map(read).collect()
 }
 
 fn unminted(error: &StoreError, store: &SecretStore, person: &PersonName) -> Failure {

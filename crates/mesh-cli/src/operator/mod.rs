@@ -2,8 +2,8 @@
 
 mod arguments;
 mod bus;
-pub(crate) mod endpoint;
-pub(crate) mod failure;
+mod endpoint;
+mod failure;
 mod issue;
 mod keygen;
 mod list;
@@ -17,7 +17,7 @@ use crate::shell::{Exit, Failure, Shell};
 pub(crate) use bus::{Reached, untold, wait};
 pub(crate) use endpoint::At;
 pub(crate) use failure::{document_failure, hand_over_failure, seal_failure, store_failure};
-pub(crate) use people::told;
+pub(crate) use people::{recipients, told};
 
 /// People of a mesh: give them credentials, and take them away.
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! People by their names.
 
+use mesh_control::secrets::{KeyError, Recipient};
 use mesh_core::manifest::{MeshFile, Person};
 use mesh_core::name::{PersonName, UserName};
 
@@ -36,4 +37,16 @@ pub(crate) fn told(reached: Reached) -> &'static str {
             "nobody waited for the server: `mesh bus status` says when it runs with it"
         }
     }
+}
+
+/// The keys that something is sealed to. Read here and not by clap, which repeats what it can't read: a secret
+/// key, by mistake.
+pub(crate) fn recipients(texts: &[String]) -> Result<Vec<Recipient>, Failure> {
+    let read = |text: &String| {
+        text.parse().map_err(|error: KeyError| {
+            let hint = "`mesh operator keygen` prints one; so does `age-keygen`";
+            Failure::new(error.to_string(), hint).at("--recipient")
+        })
+    };
+    texts.iter().map(read).collect()
 }

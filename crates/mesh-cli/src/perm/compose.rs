@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use mesh_control::compose::{ComposeError, Composition, More, Place};
 use mesh_control::folder::{BusFolder, Digest};
-use mesh_control::secrets::{Method, Overwrite, Recipient, SecretStore, write_document};
+use mesh_control::secrets::{Method, Overwrite, SecretStore, write_document};
 use mesh_core::credential::Secret;
 
 use super::composed::{Checked, Composed, Handed};
@@ -49,7 +49,7 @@ pub(super) struct Compose {
     credentials: Option<PathBuf>,
     /// The key that they are sealed to (`age1…`), or several; plain, if not given.
     #[arg(long, value_name = "KEY", requires = "credentials")]
-    recipient: Vec<Recipient>,
+    recipient: Vec<String>,
     /// Replace credentials that are there. Of who has none that counts, what is there is of no use.
     #[arg(long, requires = "credentials")]
     replace: bool,
@@ -58,6 +58,7 @@ pub(super) struct Compose {
 }
 
 pub(super) fn run(asked: &Compose, shell: &mut Shell) -> Result<Exit, Failure> {
+    let recipients = operator::recipients(&asked.recipient)?;
     let files = MeshFiles::read(&mesh_file(&asked.at.mesh)?)?;
     let mut store = SecretStore::open(&asked.store, "mesh perm compose")
         .map_err(|error| operator::store_failure(&error))?;
@@ -69,7 +70,7 @@ pub(super) fn run(asked: &Compose, shell: &mut Shell) -> Result<Exit, Failure> {
     }
     let wanted = Wanted {
         folder: asked.credentials.as_deref(),
-        recipients: &asked.recipient,
+        recipients: &recipients,
         overwrite: if asked.replace { Overwrite::Replace } else { Overwrite::Never },
         bus: &asked.bus,
         home: place.home(),

@@ -47,11 +47,16 @@ impl<'a> Minting<'a> {
         store: &SecretStore,
         wanted: &Wanted<'a>,
     ) -> Result<Option<Self>, Failure> {
-        // Who has one that nobody got, gets another, if it can be handed over.
-        let has = |user: &&User| match store.record(user.name()).map(|record| record.state) {
-            None => false,
-            Some(State::Minted) => wanted.folder.is_none(),
-            Some(_) => true,
+        // Who has one that nobody got, gets another, if it can be handed over. A person is given theirs by
+        // whoever began to issue it.
+        let is_person = |user: &&User| matches!(user.principal(), Principal::Person { .. });
+        let has = |user: &&User| {
+            is_person(user)
+                || match store.record(user.name()).map(|record| record.state) {
+                    None => false,
+                    Some(State::Minted) => wanted.folder.is_none(),
+                    Some(_) => true,
+                }
         };
         let without: Vec<&User> = mesh.users().iter().filter(|user| !has(user)).collect();
         if without.is_empty() {

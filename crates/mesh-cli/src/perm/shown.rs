@@ -98,6 +98,9 @@ pub(super) struct Judged {
     notes: Vec<String>,
     #[serde(skip)]
     lines: Vec<String>,
+    /// Whether the like of it is allowed, in another group or in part.
+    #[serde(skip)]
+    elsewhere: bool,
 }
 
 impl Judged {
@@ -112,6 +115,10 @@ impl Judged {
                 Verdict::BrokersReply => "reply-refused",
             },
             notes: decision.notes.iter().map(Note::to_string).collect(),
+            elsewhere: decision
+                .notes
+                .iter()
+                .any(|note| matches!(note, Note::OnlyInGroups { .. } | Note::Narrower(_))),
             lines: why.iter().map(|right| marked(right, read)).collect(),
             why,
         }
@@ -122,6 +129,8 @@ impl Judged {
         match self.verdict {
             "denied" => ": it is denied whatever else is allowed",
             "reply-refused" => ": the broker alone hands out such a reply address",
+            // The note says where it is allowed.
+            "not-allowed" if self.elsewhere => "",
             "not-allowed" => ": nothing in the files allows it",
             _ => "",
         }

@@ -2,7 +2,7 @@
 
 use mesh_testkit::servers::nats::{Layout, MeshServer};
 
-use super::nats::example;
+use super::given::example;
 use super::{Folder, mesh, text};
 
 /// A mesh of one module.
@@ -22,7 +22,10 @@ fn what_can_not_be_meant_is_refused_with_what_could_be() {
         (&["--retire", "ORDERS/n1_a"][..], "no stream ORDERS: they are CONTROL, NODES"),
         (&["--retire", "n1_a"][..], "not a stream and a consumer, such as EVENTS/n1_mail"),
         (&["--retire", "EVENTS/N1 a"][..], "--retire"),
-        (&["--mend", "--accept", "EVENTS"][..], "not an object and a field, such as EVENTS.discard"),
+        (
+            &["--mend", "--accept", "EVENTS"][..],
+            "not an object and a field, such as EVENTS.discard",
+        ),
         (&["--accept", "EVENTS.discard"][..], "--mend"),
         (&["--report-only", "--mend"][..], "--mend"),
         (&["--give-up-owed"][..], "--retire"),
@@ -56,7 +59,8 @@ async fn whoever_is_not_the_controller_raises_nothing_and_is_told_why() {
     let server = MeshServer::launch(Layout::split(&example()).unwrap()).await.unwrap();
     let folder = Folder::new("bus-module");
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/example/mesh.toml");
-    let somebody = server.layout().users().iter().find(|user| !user.name().starts_with("controller"));
+    let somebody =
+        server.layout().users().iter().find(|user| !user.name().starts_with("controller"));
     let document = server.credential(somebody.unwrap().name()).unwrap().to_document().unwrap();
     let credential = folder.write("somebody.json", document.expose());
     let run = mesh(&["bus", "genesis", "--mesh", file, "--credential", &credential]);

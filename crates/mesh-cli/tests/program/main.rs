@@ -7,6 +7,8 @@ mod amqp;
 #[cfg(unix)]
 mod bus;
 #[cfg(unix)]
+mod bus_run;
+#[cfg(unix)]
 mod captured;
 mod check;
 mod explain;
@@ -19,7 +21,10 @@ mod given;
 mod nats;
 #[cfg(unix)]
 mod operator;
+#[cfg(unix)]
+mod operator_live;
 mod output;
+mod perm;
 mod readme;
 mod shell;
 mod snapshots;

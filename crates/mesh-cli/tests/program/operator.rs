@@ -140,8 +140,9 @@ fn a_person_makes_a_key_is_issued_a_credential_and_opens_it_without_another_prog
             credential.fingerprints().iter().map(ToString::to_string).collect();
         assert_eq!(pinned, [bed.certificate.fingerprint()]);
         // What the server is told proves what ada was given.
-        let kept = SecretStore::open(bed.path("store"), "a test").unwrap();
-        let kept = kept.kept("person.ada").unwrap().clone();
+        let store = SecretStore::open(bed.path("store"), "a test").unwrap();
+        let kept = store.kept("person.ada").unwrap().clone();
+        drop(store);
         assert!(bed.composed().contains(kept.as_str()));
         let login = server.login().unwrap();
         if bus.is_empty() {

@@ -24,7 +24,7 @@ fn told(folder: &Folder, command: &str) -> String {
 }
 
 /// The command for people, with colours, and for programs.
-fn in_each_form(folder: &Folder, command: &str) -> String {
+pub(crate) fn in_each_form(folder: &Folder, command: &str) -> String {
     let forms = ["", " --color always", " --json"];
     forms.map(|form| told(folder, &format!("{command}{form}"))).join("\n")
 }

@@ -64,6 +64,28 @@ pub(super) enum Judgement {
     Stick { why: String, then: String },
 }
 
+/// What became of a difference, once what was chosen is put right.
+pub(super) fn conclude(drift: Drift, judgement: Judgement, mended: Option<&[Drift]>) -> Judged {
+    let verdict = match judgement {
+        Judgement::Refuse { why, then } => Verdict::Refused { why, then },
+        Judgement::Stick { why, then } => Verdict::Stuck { why, then },
+        Judgement::Mend { left } => match mended {
+            None => Verdict::Mendable,
+            Some(now) => match now.iter().find(|now| now.is_same(&drift)) {
+                // Who has put it right meanwhile left nothing to do.
+                None => Verdict::Mended,
+                Some(now) if now.mended => Verdict::Mended,
+                Some(_) => Verdict::Stuck {
+                    why: "the broker left it as it was".to_owned(),
+                    then: left.to_owned(),
+                },
+            },
+        },
+    };
+    let mended = verdict == Verdict::Mended;
+    Judged { drift: Drift { mended, ..drift }, verdict }
+}
+
 /// Judges differences of what a topology names.
 pub(super) struct Judge<'a> {
     pub(super) administration: &'a dyn Administration,
@@ -114,16 +136,20 @@ impl Judge<'_> {
         Ok(match stock {
             Stock::Bytes => {
                 let bytes = state.bytes.ok_or_else(unknown)?;
-                (bytes > spec.max_bytes)
-                    .then(|| format!("{bytes} bytes are stored: nobody could append until they are fewer"))
+                (bytes > spec.max_bytes).then(|| {
+                    format!("{bytes} bytes are stored: nobody could append until they are fewer")
+                })
             }
             Stock::Consumers => (state.consumers > u64::from(spec.max_consumers))
                 .then(|| format!("there are {} consumers", state.consumers)),
             Stock::Age => {
                 let Some(limit) = spec.max_age else { return Ok(None) };
                 let Some(oldest) = self.oldest(stream, &state).await? else { return Ok(None) };
-                (self.now.saturating_since(oldest) >= limit)
-                    .then(|| format!("messages since {oldest} are stored: the older ones would be let go at once"))
+                (self.now.saturating_since(oldest) >= limit).then(|| {
+                    format!(
+                        "messages since {oldest} are stored: the older ones would be let go at once"
+                    )
+                })
             }
             Stock::OfASubject => None,
         })
@@ -147,4 +173,5 @@ impl Judge<'_> {
     }
 }
 
-const UNTAKEN: &str = "the server did not take the change: look at it by hand, and at the server's log";
+const UNTAKEN: &str =
+    "the server did not take the change: look at it by hand, and at the server's log";

@@ -13,6 +13,7 @@ mod judge;
 mod order;
 mod presence;
 mod raise;
+mod raised;
 mod rules;
 mod status;
 mod stranger;
@@ -20,11 +21,10 @@ mod stranger;
 mod tests;
 
 pub use judge::{Accepted, Judged, Verdict};
-pub use raise::{Genesis, Mode, Raised, Stopped};
+pub use raise::Genesis;
+pub use raised::{Mode, Raised, Stopped};
 pub use rules::{Care, Of, RULES, Rule, Stock, care};
-pub use status::{
-    Alarm, ConsumerReport, DeadLetters, Letters, Status, StatusError, StreamReport,
-};
+pub use status::{Alarm, ConsumerReport, DeadLetters, Letters, Status, StatusError, StreamReport};
 pub use stranger::{Owed, RetireError, Stranger, retire};
 
 /// Why a mesh in one account is dangerous (protocol §4): told to whoever raises or looks at one.

@@ -43,7 +43,9 @@ impl Step {
 pub(super) fn steps(topology: &Topology, is_missing: impl Fn(&Held) -> bool) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut known: Vec<StreamName> = ORDER.to_vec();
-    known.extend(topology.streams().iter().map(|spec| spec.name).filter(|name| !ORDER.contains(name)));
+    known.extend(
+        topology.streams().iter().map(|spec| spec.name).filter(|name| !ORDER.contains(name)),
+    );
     for name in known {
         let Some(stream) = topology.stream(name) else { continue };
         let consumers = topology.consumers().iter();

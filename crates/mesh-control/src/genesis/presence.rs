@@ -54,9 +54,7 @@ impl Presence {
     pub(super) fn strangers(&self, topology: &Topology) -> Vec<Held> {
         let named: BTreeSet<Held> = named(topology).collect();
         // Who has a seat of the mesh is kept beside its streams, and asked for by no file.
-        let is_seat = |held: &&Held| {
-            matches!(held, Held::Other(name) if SeatAddress::of_stream(name).is_some())
-        };
+        let is_seat = |held: &&Held| matches!(held, Held::Other(name) if SeatAddress::of_stream(name).is_some());
         self.held.difference(&named).filter(|held| !is_seat(held)).cloned().collect()
     }
 
@@ -84,16 +82,18 @@ pub(super) async fn is_there(
     administration: &dyn Administration,
     held: &Held,
 ) -> Result<bool, TransportError> {
-    Ok(match held {
-        Held::Stream(stream) => match administration.inspect(*stream).await {
-            Ok(state) => state.is_some(),
-            // It can't be counted, so there is something.
-            Err(error) if error.kind() == ErrorKind::Unsupported => true,
-            Err(error) => return Err(error),
-        },
-        Held::Consumer(consumer) => administration.inspect_consumer(consumer).await?.is_some(),
-        Held::Other(_) => false,
-    })
+    let looked = match held {
+        Held::Stream(stream) => administration.inspect(*stream).await.map(|state| state.is_some()),
+        Held::Consumer(consumer) => {
+            administration.inspect_consumer(consumer).await.map(|state| state.is_some())
+        }
+        Held::Other(_) => return Ok(false),
+    };
+    match looked {
+        // It can't be counted, so there is something; or the broker has no need of it.
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(true),
+        looked => looked,
+    }
 }
 
 /// A topology of no stream.

@@ -10,22 +10,11 @@ use mesh_core::port::{
 use mesh_core::time::Timestamp;
 use mesh_core::topology::{StreamName, Topology};
 
-use super::judge::{Accepted, Judge, Judged, Judgement, Verdict};
+use super::judge::{Accepted, Judge, Judgement, conclude};
 use super::order::{CLOSED, closed, steps};
 use super::presence::{Presence, is_there, named, nothing};
+use super::raised::{Mode, Raised, Stopped};
 use super::stranger::{Stranger, is_unsupported};
-
-/// What is done about what is missing and what differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "it is one of the three")]
-pub enum Mode {
-    /// Nothing: it is told.
-    Look,
-    /// What is missing is made; what differs is told.
-    Raise,
-    /// What is missing is made; what differs is put right where that is harmless.
-    Mend,
-}
 
 /// Makes a broker hold what a mesh needs.
 ///
@@ -61,49 +50,6 @@ pub struct Genesis<'a> {
     topology: &'a Topology,
     accepted: Vec<Accepted>,
     refused: BTreeSet<ModuleName>,
-}
-
-/// What came of it. Nothing of it is lost where it was broken off: `stopped` says why.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Raised {
-    /// What was made.
-    pub made: Vec<Held>,
-    /// What is asked for and is not there, as far as it was seen. Empty, unless nothing was to be made or it
-    /// was broken off.
-    pub missing: Vec<Held>,
-    /// How many of what is asked for were there already.
-    pub found: usize,
-    /// What differs, by object.
-    pub drift: Vec<Judged>,
-    /// What nobody asked for, where the broker lists what it holds.
-    pub strangers: Vec<Stranger>,
-    /// When NODES was created, in the broker's milliseconds: the epoch of what the controller declares
-    /// (protocol §2). Nothing where the broker doesn't say.
-    pub epoch: Option<Timestamp>,
-    /// What can't be seen on this broker.
-    pub unseen: Vec<&'static str>,
-    /// Why it went no further.
-    pub stopped: Option<Stopped>,
-}
-
-/// Why a raising went no further. It goes on where it was when it is run again.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Stopped {
-    /// What was being done.
-    pub doing: &'static str,
-    /// Why it could not be done.
-    pub error: TransportError,
-}
-
-impl Raised {
-    /// Whether the broker holds all that was asked for, as it was asked for.
-    #[must_use]
-    pub fn is_good(&self) -> bool {
-        let mended = |judged: &Judged| judged.verdict == Verdict::Mended;
-        self.stopped.is_none() && self.missing.is_empty() && self.drift.iter().all(mended)
-    }
 }
 
 /// A raising that is under way.
@@ -181,8 +127,7 @@ impl<'a> Genesis<'a> {
         };
         run.raised.stopped = run.go().await.err();
         if let Some(presence) = &run.presence {
-            run.raised.missing =
-                named(self.topology).filter(|held| !presence.has(held)).collect();
+            run.raised.missing = named(self.topology).filter(|held| !presence.has(held)).collect();
         }
         run.raised
     }
@@ -243,7 +188,9 @@ impl Run<'_> {
     async fn differences(&mut self, there: &Topology, opened: bool) -> Result<(), Broken> {
         if self.mode == Mode::Look && !self.mends {
             // Asking for the differences would make exchanges and bindings.
-            self.raised.unseen.push("what differs: this broker tells it only while it is told what should be");
+            self.raised
+                .unseen
+                .push("what differs: this broker tells it only while it is told what should be");
             return Ok(());
         }
         let found = self.administration.assert(there, DriftMode::Report).await;
@@ -326,7 +273,9 @@ impl Run<'_> {
         self.raised.epoch = state.and_then(|state| state.created);
         let has_nodes = self.presence.as_ref().is_some_and(|it| it.has_stream(StreamName::Nodes));
         if self.raised.epoch.is_none() && has_nodes {
-            self.raised.unseen.push("when NODES was created: the controller mints an epoch of its own");
+            self.raised
+                .unseen
+                .push("when NODES was created: the controller mints an epoch of its own");
         }
         Ok(())
     }
@@ -334,26 +283,4 @@ impl Run<'_> {
 
 fn is_closing(drift: &Drift) -> bool {
     drift.object == StreamName::Events.as_str() && drift.field == "max_bytes"
-}
-
-/// What became of a difference, once what was chosen is put right.
-fn conclude(drift: Drift, judgement: Judgement, mended: Option<&[Drift]>) -> Judged {
-    let verdict = match judgement {
-        Judgement::Refuse { why, then } => Verdict::Refused { why, then },
-        Judgement::Stick { why, then } => Verdict::Stuck { why, then },
-        Judgement::Mend { left } => match mended {
-            None => Verdict::Mendable,
-            Some(now) => match now.iter().find(|now| now.is_same(&drift)) {
-                // Who has put it right meanwhile left nothing to do.
-                None => Verdict::Mended,
-                Some(now) if now.mended => Verdict::Mended,
-                Some(_) => Verdict::Stuck {
-                    why: "the broker left it as it was".to_owned(),
-                    then: left.to_owned(),
-                },
-            },
-        },
-    };
-    let mended = verdict == Verdict::Mended;
-    Judged { drift: Drift { mended, ..drift }, verdict }
 }

@@ -70,8 +70,10 @@ const ANEW: &str = "stop who writes to the stream, let its consumers settle what
      run genesis again; what it still keeps then is gone";
 const NEW_CONSUMER: &str = "let it settle what it owes, `mesh bus genesis --retire` it, and run genesis again: it is \
      made anew, and begins where its stream's kind says";
-const UNREAD: &str = "end whoever reads it, and run genesis again: the server changes that only while nobody reads";
-const HAND: &str = "the server did not take the change: look at the stream by hand, and at the server's log";
+const UNREAD: &str =
+    "end whoever reads it, and run genesis again: the server changes that only while nobody reads";
+const HAND: &str =
+    "the server did not take the change: look at the stream by hand, and at the server's log";
 const QUEUE: &str = "let the queue be emptied, delete it by hand, and run genesis again";
 
 const fn stream(field: &'static str, care: Care) -> Rule {
@@ -104,7 +106,10 @@ pub const RULES: &[Rule] = &[
     ),
     stream(
         "storage",
-        Care::Fixed { why: "what is stored would have to move between memory and disk", then: ANEW },
+        Care::Fixed {
+            why: "what is stored would have to move between memory and disk",
+            then: ANEW,
+        },
     ),
     stream(
         "discard",
@@ -133,12 +138,17 @@ pub const RULES: &[Rule] = &[
     stream("deduplication_window", SAFE),
     stream(
         "num_replicas",
-        Care::Safe { left: "see that the cluster has as many servers with JetStream, and room on them" },
+        Care::Safe {
+            left: "see that the cluster has as many servers with JetStream, and room on them",
+        },
     ),
     stream("no_ack", SAFE),
     stream(
         "sealed",
-        Care::Fixed { why: "a sealed stream takes nothing any more, and is never opened again", then: ANEW },
+        Care::Fixed {
+            why: "a sealed stream takes nothing any more, and is never opened again",
+            then: ANEW,
+        },
     ),
     stream(
         "deny_purge",
@@ -149,12 +159,17 @@ pub const RULES: &[Rule] = &[
     ),
     stream(
         "allow_rollup_hdrs",
-        Care::Safe { left: "it needs a purge that is not denied: see what is said of `deny_purge`" },
+        Care::Safe {
+            left: "it needs a purge that is not denied: see what is said of `deny_purge`",
+        },
     ),
     stream("allow_direct", SAFE),
     stream(
         "allow_msg_ttl",
-        Care::Fixed { why: "messages that delete themselves stay allowed once they are", then: ANEW },
+        Care::Fixed {
+            why: "messages that delete themselves stay allowed once they are",
+            then: ANEW,
+        },
     ),
     stream("subject_delete_marker_ttl", SAFE),
     stream("allow_atomic", SAFE),
@@ -168,7 +183,10 @@ pub const RULES: &[Rule] = &[
         "persist_mode",
         Care::Fixed { why: "what was confirmed may not be on the disk yet", then: ANEW },
     ),
-    stream("mirror", Care::Fixed { why: "a mirror takes nothing but another stream's messages", then: ANEW }),
+    stream(
+        "mirror",
+        Care::Fixed { why: "a mirror takes nothing but another stream's messages", then: ANEW },
+    ),
     stream("sources", SAFE),
     stream("subject_transform", SAFE),
     stream("republish", SAFE),

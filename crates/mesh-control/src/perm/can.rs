@@ -113,7 +113,7 @@ fn of_publish(
             notes.push(Note::Reaches(reach::of(mesh, user, subject)));
             notes.extend(about_reply(may, subject, reply));
         }
-        Verdict::NotAllowed => notes.extend(missing_to_publish(user, subject)),
+        Verdict::NotAllowed => notes.extend(missing_to_publish(mesh, user, subject)),
         Verdict::Denied | Verdict::BrokersReply => {}
     }
 }
@@ -141,7 +141,7 @@ fn about_reply(may: &Permissions, subject: &Subject, reply: Option<&Subject>) ->
 }
 
 /// What a manifest would have to say for this.
-fn missing_to_publish(user: &User, subject: &Subject) -> Option<Note> {
+fn missing_to_publish(mesh: &Composition, user: &User, subject: &Subject) -> Option<Note> {
     let of_module = match user.principal() {
         Principal::Module { module, .. } => Some(module),
         Principal::Person { .. } => None,
@@ -149,14 +149,16 @@ fn missing_to_publish(user: &User, subject: &Subject) -> Option<Note> {
     };
     match (MeshSubject::parse(subject).ok()?, of_module) {
         (MeshSubject::Event { module, event }, Some(own)) if module == *own => {
-            Some(Note::Declare { field: "emits", value: event.to_string() })
+            declare(mesh, user, "emits", event.to_string())
         }
         (MeshSubject::Tool { module, tool }, Some(own)) if !is_reserved_tool(tool.as_str()) => {
-            let value = format!("{module}.{tool}");
-            (module != *own).then_some(Note::Declare { field: "calls", value })
+            if module == *own {
+                return None;
+            }
+            declare(mesh, user, "calls", format!("{module}.{tool}"))
         }
         (MeshSubject::Tool { module, tool }, None) if !is_reserved_tool(tool.as_str()) => {
-            Some(Note::Declare { field: "tools", value: format!("{module}.{tool}") })
+            declare(mesh, user, "tools", format!("{module}.{tool}"))
         }
         _ => None,
     }
@@ -198,26 +200,35 @@ fn of_subscribe(
             } else if !narrower.is_empty() {
                 notes.push(Note::Narrower(narrower));
             } else {
-                notes.extend(missing_to_subscribe(user, filter));
+                notes.extend(missing_to_subscribe(mesh, user, filter));
             }
         }
         Verdict::Denied | Verdict::BrokersReply => {}
     }
 }
 
-fn missing_to_subscribe(user: &User, filter: &Filter) -> Option<Note> {
+fn missing_to_subscribe(mesh: &Composition, user: &User, filter: &Filter) -> Option<Note> {
     let Principal::Module { node, module } = user.principal() else { return None };
     let subject = filter.as_subject()?;
     let own = ConsumerRef::new(StreamName::Events, ConsumerName::of_module(node, module));
     if subject == DeliverySubject::of(own).to_subject() {
-        return Some(Note::Declare { field: "consumes", value: "<module>.<event>".to_owned() });
+        return declare(mesh, user, "consumes", "<module>.<event>".to_owned());
     }
     match MeshSubject::parse(&subject).ok()? {
         MeshSubject::Event { .. } => Some(Note::EventsAreDelivered),
         MeshSubject::Tool { module: served, tool } if served == *module => {
             let field = if is_reserved_tool(tool.as_str()) { "provides" } else { "tools" };
-            Some(Note::Declare { field, value: tool.to_string() })
+            declare(mesh, user, field, tool.to_string())
         }
         _ => None,
     }
+}
+
+/// What would have to stand in the file of a module or a person.
+fn declare(mesh: &Composition, user: &User, field: &'static str, value: String) -> Option<Note> {
+    let file = match user.principal() {
+        Principal::Module { module, .. } => mesh.mesh().module(module)?.manifest.file().to_owned(),
+        _ => user.line()?.file.to_string(),
+    };
+    Some(Note::Declare { file, field, value })
 }

@@ -44,6 +44,8 @@ pub enum Note {
     EventsAreDelivered,
     /// What would allow it: this value in this field, of the module's manifest or the person's entry.
     Declare {
+        /// The file.
+        file: String,
         /// The field.
         field: &'static str,
         /// The value.
@@ -85,7 +87,9 @@ impl fmt::Display for Note {
             Self::EventsAreDelivered => f.write_str(
                 "nobody subscribes to events: they are delivered, by what `consumes` of a manifest says",
             ),
-            Self::Declare { field, value } => write!(f, "`{field}` would have to list {value:?}"),
+            Self::Declare { file, field, value } => {
+                write!(f, "`{field}` of {file} would have to list {value:?}")
+            }
         }
     }
 }

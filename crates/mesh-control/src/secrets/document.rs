@@ -46,7 +46,7 @@ enum There {
 /// # Errors
 /// [`DocumentError`].
 pub fn may_write(path: &Path, overwrite: Overwrite) -> Result<(), DocumentError> {
-    there(path, &[], overwrite)?;
+    there(path, None, overwrite)?;
     folder::writable(whole::folder_of(path))
         .map_err(|source| DocumentError::System { path: path.to_owned(), source })
 }
@@ -66,7 +66,7 @@ pub fn write_document(
 ) -> Result<Wrote, DocumentError> {
     let system = |source| DocumentError::System { path: path.to_owned(), source };
     let document = document.expose().as_bytes();
-    match there(path, document, overwrite)? {
+    match there(path, Some(document), overwrite)? {
         There::Same => Ok(Wrote::Same),
         There::Other => {
             whole::write(path, document, PRIVATE_FILE).map_err(system)?;
@@ -83,17 +83,22 @@ pub fn write_document(
     }
 }
 
-fn there(path: &Path, document: &[u8], overwrite: Overwrite) -> Result<There, DocumentError> {
+/// `document` is what it would be, where that is known.
+fn there(
+    path: &Path,
+    document: Option<&[u8]>,
+    overwrite: Overwrite,
+) -> Result<There, DocumentError> {
     let path = || path.to_owned();
     if path().file_name().is_none() {
         return Err(DocumentError::NoName { path: path() });
     }
-    let most = document.len().max(MAX_DOCUMENT_BYTES);
+    let most = document.map_or(0, <[u8]>::len).max(MAX_DOCUMENT_BYTES);
     let found = folder::read(&path(), most);
     match found.map_err(|source| DocumentError::System { path: path(), source })? {
         Found::Nothing => Ok(There::Nothing),
         Found::NoFile => Err(DocumentError::NotAFile { path: path() }),
-        Found::File(bytes) if bytes == document => Ok(There::Same),
+        Found::File(bytes) if Some(&*bytes) == document => Ok(There::Same),
         Found::File(_) | Found::Exposed if overwrite == Overwrite::Replace => Ok(There::Other),
         Found::File(_) | Found::Exposed => Err(DocumentError::Exists { path: path() }),
     }

@@ -23,6 +23,22 @@ pub(super) struct Candidate {
     pub(super) warnings: Vec<String>,
 }
 
+/// Why a file is not given to the server.
+pub(super) enum Problem {
+    /// It is bad.
+    Bad(String),
+    /// It could not be checked: the same file may pass the next time.
+    Passing(String),
+}
+
+impl Problem {
+    pub(super) fn told(self) -> String {
+        match self {
+            Self::Bad(told) | Self::Passing(told) => told,
+        }
+    }
+}
+
 impl Candidate {
     /// Checks a file: reads it as the server would, looks for what must not stand there, and asks the
     /// server's own program. What is checked is a copy, so nobody can change it meanwhile.
@@ -34,31 +50,34 @@ impl Candidate {
         place: &Place,
         program: &Program,
         children: &Children,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Problem> {
         let name = place.bus().composed_file();
         let name = name.display();
-        let text = std::str::from_utf8(&bytes).map_err(|error| {
-            format!("{name}: it is no UTF-8 from byte {} on", error.valid_up_to())
-        })?;
-        let conf = Conf::read(text).map_err(|error| format!("{name}: {error}"))?;
+        let bad = |told: String| Problem::Bad(format!("{name}: {told}"));
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|error| bad(format!("it is no UTF-8 from byte {} on", error.valid_up_to())))?;
+        let conf = Conf::read(text).map_err(|error| bad(error.to_string()))?;
         let judged = judge(&conf);
         let Some(monitor) = judged.monitor.filter(|_| judged.faults.is_empty()) else {
-            return Err(lines(&name.to_string(), &judged.faults).join("\n"));
+            return Err(Problem::Bad(lines(&name.to_string(), &judged.faults).join("\n")));
         };
         let copy = place.candidate_file();
-        place.write(&copy, &bytes).map_err(|error| error.to_string())?;
+        place.write(&copy, &bytes).map_err(|error| Problem::Passing(error.to_string()))?;
         let checked = program.check(&copy, place.path(), children).await;
-        let removed = fs::remove_file(&copy);
-        let told =
-            checked.map_err(|told| told.replace(&copy.display().to_string(), &name.to_string()))?;
-        removed.map_err(|error| format!("removing {}: {error}", copy.display()))?;
+        // One that stays is written over the next time, and read by nobody.
+        let _ = fs::remove_file(&copy);
+        let unchecked = |error| format!("{} can't be asked: {error}", program.path().display());
+        let told = checked.map_err(|error| Problem::Passing(unchecked(error)))?;
+        let in_its_words =
+            |told: String| told.replace(&copy.display().to_string(), &name.to_string());
+        let told = told.map_err(|told| Problem::Bad(in_its_words(told)))?;
         let digest = conf.digest();
         if digest != told {
-            return Err(format!(
-                "{name}: nats-server {} reads it otherwise than this program ({told}, not {digest}); \
-                 write it plainly",
-                program.version()
-            ));
+            let version = program.version();
+            return Err(bad(format!(
+                "nats-server {version} reads it otherwise than this program ({told}, not {digest}); write it \
+                 plainly"
+            )));
         }
         let mut warnings = lines(&name.to_string(), &judged.warnings);
         let mode = fs::metadata(place.bus().composed_file()).map(|file| file.permissions().mode());

@@ -4,6 +4,7 @@ mod candidate;
 mod changes;
 mod children;
 mod judge;
+mod look;
 mod monitor;
 mod place;
 mod program;

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -93,19 +94,17 @@ impl Program {
         file: &Path,
         folder: &Path,
         children: &Children,
-    ) -> Result<Digest, String> {
+    ) -> io::Result<Result<Digest, String>> {
         let mut command = Command::new(&self.path);
         command.args(["-t", "-c"]).arg(file).current_dir(folder);
-        let (status, told) = children
-            .output(command, CHECK)
-            .await
-            .map_err(|error| format!("{} can't be asked: {error}", self.path.display()))?;
+        let (code, told) = children.output(command, CHECK).await?;
         let told = told.trim();
         let digest = told.split_once(" is valid (").and_then(|(_, rest)| rest.split_once(')'));
-        match digest.and_then(|(digest, _)| digest.parse().ok()) {
-            Some(digest) if status == Some(0) => Ok(digest),
+        Ok(match (code, digest.and_then(|(digest, _)| digest.parse().ok())) {
+            (Some(0), Some(digest)) => Ok(digest),
+            (None, _) => return Err(io::Error::other("its check was killed")),
             _ => Err(told.strip_prefix("nats-server: ").unwrap_or(told).to_owned()),
-        }
+        })
     }
 }
 

@@ -13,56 +13,29 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::candidate::Candidate;
-use super::changes;
 use super::children::{Children, Ending};
+use super::look::{Done, Seen, Verdict};
 use super::place::Place;
-use super::server::{NotReloaded, Server};
+use super::server::Server;
 use super::start::{Started, start};
 use super::watch::Watch;
 use super::{Ended, Event, Order, Settings, StartError};
 use crate::folder::{BusFolder, Digest, FolderError, Outcome, ReloadReport};
-
-/// How long a file must stay the same until it is read: whoever writes in place has more to write.
-const SETTLE: Duration = Duration::from_millis(100);
-
-/// How the server begins to say that a reload can't change something.
-const UNSUPPORTED: &str = "config reload not supported";
 
 type Tell<'a> = Box<dyn FnMut(Event) + Send + 'a>;
 
 /// A nats-server that runs, and is reloaded for as long as [`run`](Self::run) works. Dropped, the server is
 /// told to end, and not waited for.
 pub struct Supervisor<'a> {
-    settings: Settings,
-    clock: Arc<dyn Clock>,
-    tell: Tell<'a>,
-    place: Place,
-    children: Children,
-    server: Server,
-    running: Candidate,
-    seen: Seen,
-    report: ReloadReport,
-}
-
-/// What was in the folder.
-#[derive(Clone, PartialEq)]
-enum Seen {
-    File(Vec<u8>),
-    Nothing,
-    Unreadable(String),
-}
-
-/// What a look came to.
-#[derive(Clone, Copy, PartialEq)]
-enum Done {
-    Nothing,
-    Changed,
-}
-
-/// What came of a file.
-struct Verdict {
-    outcome: Outcome,
-    error: Option<String>,
+    pub(super) settings: Settings,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) tell: Tell<'a>,
+    pub(super) place: Place,
+    pub(super) children: Children,
+    pub(super) server: Server,
+    pub(super) running: Candidate,
+    pub(super) seen: Seen,
+    pub(super) report: ReloadReport,
 }
 
 impl<'a> Supervisor<'a> {
@@ -88,7 +61,7 @@ impl<'a> Supervisor<'a> {
         let tell = Box::new(tell);
         let mut started =
             Self { settings, clock, tell, place, children, server, running, seen, report };
-        started.tell(Verdict { outcome, error }, began.elapsed());
+        started.tell(Verdict::of(outcome, error), began.elapsed());
         Ok(started)
     }
 
@@ -159,115 +132,6 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Looks at the file, and takes up another one.
-    async fn look(&mut self, forced: bool) -> Done {
-        if self.place.taken_again() {
-            self.move_in();
-        }
-        let began = Instant::now();
-        let found = Seen::now(&self.place);
-        if found == self.seen && !forced {
-            self.confirm_late(began).await;
-            return Done::Nothing;
-        }
-        let found = found.settled(&self.place, self.settings.interval).await;
-        if found == self.seen && !forced {
-            return Done::Nothing;
-        }
-        self.seen = found.clone();
-        let verdict = match found {
-            Seen::File(bytes) => self.take_up(bytes, forced).await,
-            Seen::Nothing => {
-                let name = self.settings.folder.composed_file();
-                let told = format!("{}: there is no composed file any more", name.display());
-                Verdict::bad(Outcome::Missing, told)
-            }
-            Seen::Unreadable(told) => Verdict::bad(Outcome::Refused, told),
-        };
-        self.tell(verdict, began.elapsed());
-        Done::Changed
-    }
-
-    /// Checks a file, and gives it to the server.
-    async fn take_up(&mut self, bytes: Vec<u8>, forced: bool) -> Verdict {
-        if bytes == self.running.bytes && !forced {
-            return Verdict::LIVE;
-        }
-        let program = &self.settings.program;
-        let next = Candidate::examine(bytes, &self.place, program, &self.children).await;
-        let next = match next {
-            Ok(next) => next,
-            Err(told) => return Verdict::bad(Outcome::Refused, told),
-        };
-        let fixed = changes::that_need_a_restart(&self.running.conf, &next.conf);
-        if !fixed.is_empty() {
-            return Verdict::bad(Outcome::NeedsRestart, self.named(&fixed.join(", ")));
-        }
-        if let Err(error) = self.place.write(&self.place.running_file(), &next.bytes) {
-            return Verdict::bad(Outcome::Refused, error.to_string());
-        }
-        // Only comments differ: the server would read the same.
-        if next.digest == self.running.digest && !forced {
-            self.running = next;
-            return Verdict::LIVE;
-        }
-        let reloaded = self.server.reload(next.digest, self.settings.patience).await;
-        match reloaded {
-            Ok(_) => {
-                self.running = next;
-                Verdict::LIVE
-            }
-            Err(NotReloaded::Refused(reason)) => self.put_back(&reason),
-            Err(NotReloaded::Silence) => {
-                self.running = next;
-                let patience = self.settings.patience;
-                let told =
-                    format!("the server does not say after {patience:?} that it runs with it");
-                Verdict::bad(Outcome::Unconfirmed, told)
-            }
-            Err(NotReloaded::Ended(ending)) => {
-                Verdict::bad(Outcome::Ended, format!("nats-server has ended {ending}"))
-            }
-        }
-    }
-
-    /// What the server said against a file that its own check had passed.
-    fn put_back(&self, reason: &str) -> Verdict {
-        let file = self.place.running_file();
-        let composed = self.settings.folder.composed_file();
-        let told = reason.replace(&file.display().to_string(), &composed.display().to_string());
-        if let Err(error) = self.place.write(&file, &self.running.bytes) {
-            return Verdict::bad(Outcome::Refused, format!("{told}; and {error}"));
-        }
-        if reason.starts_with(UNSUPPORTED) {
-            return Verdict::bad(Outcome::NeedsRestart, self.named(&told));
-        }
-        Verdict::bad(Outcome::Refused, told)
-    }
-
-    fn named(&self, what: &str) -> String {
-        let file = self.settings.folder.composed_file();
-        format!("{}: only a restart changes this: {what}", file.display())
-    }
-
-    /// A server that was busy may say now what it did not say in time.
-    async fn confirm_late(&mut self, began: Instant) {
-        if self.report.outcome == Outcome::Unconfirmed
-            && self.server.runs_with(self.running.digest).await
-        {
-            self.tell(Verdict::LIVE, began.elapsed());
-        }
-    }
-
-    /// Another folder is in the place of the one before: what the supervisor keeps there goes, too.
-    fn move_in(&mut self) {
-        let written = self.place.write(&self.place.running_file(), &self.running.bytes);
-        let told = written.and_then(|()| self.place.bus().tell(&self.report));
-        if let Err(error) = told {
-            (self.tell)(Event::Untold(error));
-        }
-    }
-
     fn lame_duck(&mut self) {
         // Fails for a server that has ended, which is seen as that.
         let _ = self.server.signal(Signal::USR2);
@@ -285,7 +149,7 @@ impl<'a> Supervisor<'a> {
             }
         }
         let (how, in_order) = self.server.end().await;
-        self.tell(Verdict { outcome: Outcome::Ended, error: None }, Duration::ZERO);
+        self.tell(Verdict::of(Outcome::Ended, None), Duration::ZERO);
         Ended { how, asked: true, killed: !in_order }
     }
 
@@ -295,8 +159,8 @@ impl<'a> Supervisor<'a> {
         Ended { how, asked: false, killed: false }
     }
 
-    fn tell(&mut self, verdict: Verdict, took: Duration) {
-        let Verdict { outcome, error } = verdict;
+    pub(super) fn tell(&mut self, verdict: Verdict, took: Duration) {
+        let Verdict { outcome, error, .. } = verdict;
         let file = if let Seen::File(bytes) = &self.seen { Some(Digest::of(bytes)) } else { None };
         let runs = outcome != Outcome::Ended;
         let mut report = ReloadReport::new(self.clock.now(), outcome, file);
@@ -312,38 +176,6 @@ impl<'a> Supervisor<'a> {
             (self.tell)(Event::Untold(error));
         }
         (self.tell)(Event::Report { report: Box::new(report), took });
-    }
-}
-
-impl Seen {
-    fn now(place: &Place) -> Self {
-        match place.bus().read() {
-            Ok(Some(bytes)) => Self::File(bytes),
-            Ok(None) => Self::Nothing,
-            Err(error) => Self::Unreadable(error.to_string()),
-        }
-    }
-
-    /// What is there once it has stayed the same for a moment; or after an interval, as it is then.
-    async fn settled(mut self, place: &Place, interval: Duration) -> Self {
-        let settle = SETTLE.min(interval / 4);
-        let end = Instant::now() + interval;
-        loop {
-            sleep(settle).await;
-            let again = Self::now(place);
-            if again == self || Instant::now() >= end {
-                return again;
-            }
-            self = again;
-        }
-    }
-}
-
-impl Verdict {
-    const LIVE: Self = Self { outcome: Outcome::Live, error: None };
-
-    fn bad(outcome: Outcome, told: String) -> Self {
-        Self { outcome, error: Some(told) }
     }
 }
 

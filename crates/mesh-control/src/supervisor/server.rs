@@ -177,8 +177,8 @@ impl Server {
         self.process.signal(signal)
     }
 
-    /// Ends it, and answers how it ended, and whether in good order. INT, not TERM: a server that is a
-    /// lame duck already does not listen to TERM, and one that is not gives another code for it.
+    /// Ends it, and answers how it ended, and whether in good order. INT, not TERM: a server that is a lame
+    /// duck already does nothing on TERM.
     pub(super) async fn end(&mut self) -> (Ending, bool) {
         // Fails for one that has ended, which the next step sees.
         let _ = self.process.signal(Signal::INT);

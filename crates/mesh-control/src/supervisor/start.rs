@@ -38,7 +38,8 @@ pub(super) async fn start(settings: &Settings) -> Result<Started, StartError> {
     let (running, outcome, error) = match seen.clone() {
         Some(bytes) => match Candidate::examine(bytes, &place, program, &children).await {
             Ok(candidate) => (candidate, Outcome::Live, None),
-            Err(error) => {
+            Err(problem) => {
+                let error = problem.told();
                 let before = ran_before(settings, &place, &children).await;
                 let before = before.ok_or_else(|| StartError::Refused(error.clone()))?;
                 (before, Outcome::Refused, Some(error))

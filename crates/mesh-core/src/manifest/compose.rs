@@ -7,9 +7,7 @@ use super::{
 };
 use crate::identity::Principal;
 use crate::name::{ModuleName, NodeName, ToolName};
-use crate::permissions::{
-    Answers, ModuleGrants, Permissions, PersonGrants, Responses, Rights,
-};
+use crate::permissions::{Answers, ModuleGrants, Permissions, PersonGrants, Responses, Rights};
 use crate::subject::{Filter, SubjectError};
 use crate::topology::Topology;
 

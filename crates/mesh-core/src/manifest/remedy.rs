@@ -32,10 +32,12 @@ impl Mesh {
             (Principal::Module { node, module }, about) => {
                 let found = self.there(node, module)?;
                 match about {
-                    MeshSubject::Event { module: of, event } if of == *module => found.or(|found| {
-                        let emits = found.manifest.emits.iter();
-                        lacks(found, "emits", emits.chain([&event]))
-                    }),
+                    MeshSubject::Event { module: of, event } if of == *module => {
+                        found.or(|found| {
+                            let emits = found.manifest.emits.iter();
+                            lacks(found, "emits", emits.chain([&event]))
+                        })
+                    }
                     MeshSubject::Tool { module: of, tool } if of != *module => {
                         let tool = called(of, tool)?;
                         found.or(|found| {
@@ -132,11 +134,7 @@ fn called(module: ModuleName, tool: ToolName) -> Option<ToolRef> {
 }
 
 /// Where this list of the manifest is, and what it would be.
-fn lacks<T: Display>(
-    found: &AssignedModule,
-    field: &str,
-    all: impl Iterator<Item = T>,
-) -> String {
+fn lacks<T: Display>(found: &AssignedModule, field: &str, all: impl Iterator<Item = T>) -> String {
     let all: Vec<String> = all.map(|item| item.to_string()).collect();
     let file = found.manifest.file();
     let line = match all.len() {

@@ -123,7 +123,10 @@ impl Drift {
 
 /// Something that a broker holds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(clippy::exhaustive_enums, reason = "adapters build it, and what holds nothing else is told")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "adapters build it, and what holds nothing else is told"
+)]
 pub enum Held {
     /// A stream of the mesh.
     Stream(StreamName),

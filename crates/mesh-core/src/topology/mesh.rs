@@ -115,10 +115,8 @@ impl Topology {
     /// The same with these consumers, each in place of one of the same name.
     #[must_use]
     pub fn with_consumers(mut self, consumers: impl IntoIterator<Item = ConsumerSpec>) -> Self {
-        let new: BTreeMap<ConsumerRef, ConsumerSpec> = consumers
-            .into_iter()
-            .map(|consumer| (consumer.reference.clone(), consumer))
-            .collect();
+        let new: BTreeMap<ConsumerRef, ConsumerSpec> =
+            consumers.into_iter().map(|consumer| (consumer.reference.clone(), consumer)).collect();
         self.consumers.retain(|other| !new.contains_key(&other.reference));
         self.consumers.extend(new.into_values());
         self

@@ -19,8 +19,7 @@ async fn list_names_what_is_held(stage: &Stage<'_>) -> Verdict {
     let office = Office::open(stage).await?;
     let topology = topology(stage.span() * 100);
     let streams = topology.streams().iter().map(|spec| Held::Stream(spec.name));
-    let consumers =
-        topology.consumers().iter().map(|spec| Held::Consumer(spec.reference.clone()));
+    let consumers = topology.consumers().iter().map(|spec| Held::Consumer(spec.reference.clone()));
     let mut expected: Vec<_> = streams.chain(consumers).collect();
     expected.sort_unstable();
     for retired in ["mail", "crm"] {

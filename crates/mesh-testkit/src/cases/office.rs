@@ -35,12 +35,20 @@ impl Office {
         Ok(Self { desk, administration, logs: stage.has(Capability::Sequences) })
     }
 
-    pub(super) async fn assert(&self, topology: &Topology, mode: DriftMode) -> Result<Vec<Drift>, Failure> {
+    pub(super) async fn assert(
+        &self,
+        topology: &Topology,
+        mode: DriftMode,
+    ) -> Result<Vec<Drift>, Failure> {
         let asserting = self.administration.assert(topology, mode);
         Ok(self.desk.scene.soon("assert", asserting).await??)
     }
 
-    pub(super) async fn mend(&self, topology: &Topology, chosen: &[Drift]) -> Result<Vec<Drift>, Failure> {
+    pub(super) async fn mend(
+        &self,
+        topology: &Topology,
+        chosen: &[Drift],
+    ) -> Result<Vec<Drift>, Failure> {
         let mending = self.administration.mend(topology, chosen);
         Ok(self.desk.scene.soon("mend", mending).await??)
     }
@@ -97,7 +105,11 @@ impl Office {
     }
 
     /// The same of one whose reader holds so many.
-    pub(super) async fn owed_beside(&self, module: &str, held: u64) -> Result<Option<u64>, Failure> {
+    pub(super) async fn owed_beside(
+        &self,
+        module: &str,
+        held: u64,
+    ) -> Result<Option<u64>, Failure> {
         let state = self.state(module).await?;
         Ok(state.map(|state| state.pending + state.in_flight.unwrap_or(held)))
     }

@@ -13,4 +13,5 @@ mod tls;
 
 pub use certificate::{Certificate, Validity};
 pub use error::ServerError;
+pub use port::Port;
 pub use proxy::{Direction, Proxy, Traffic};

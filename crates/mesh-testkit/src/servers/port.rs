@@ -12,13 +12,17 @@ use tokio::net::TcpSocket;
 /// itself may listen on it, since both sides allow the address to be reused. Elsewhere such a bind is
 /// refused, so the port is only found free.
 #[derive(Debug)]
-pub(crate) struct Port {
+pub struct Port {
     address: SocketAddr,
     _held: Option<TcpSocket>,
 }
 
 impl Port {
-    pub(crate) fn reserve() -> io::Result<Self> {
+    /// Takes one. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// What the machine refuses.
+    pub fn reserve() -> io::Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.set_reuseaddr(true)?;
         socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
@@ -26,7 +30,9 @@ impl Port {
         Ok(Self { address, _held: cfg!(target_os = "linux").then_some(socket) })
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
+    /// Where a server is to listen.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 }

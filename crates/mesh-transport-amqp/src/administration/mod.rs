@@ -104,7 +104,12 @@ impl Administration for Admin {
                 };
             }
             StreamName::Nodes => return Err(uncounted(stream)),
-            _ => return Ok(None),
+            // The broker makes its dead letters by itself, and gives no notice.
+            _ => {
+                return Err(TransportError::new(ErrorKind::Unsupported, operation)
+                    .about(stream.as_str())
+                    .detail("there is no such stream on RabbitMQ"));
+            }
         };
         let mut found: Option<StreamState> = None;
         for name in &queues {
@@ -130,6 +135,11 @@ impl Administration for Admin {
     ) -> Result<Option<ConsumerState>, TransportError> {
         let operation = Operation::Inspect;
         let (session, due) = self.session(operation).await?;
+        if consumer.amqp_queues().is_empty() {
+            return Err(TransportError::new(ErrorKind::Unsupported, operation)
+                .about(consumer.to_string())
+                .detail("there is no such consumer on RabbitMQ"));
+        }
         let mut found: Option<ConsumerState> = None;
         for name in consumer.amqp_queues() {
             let looked = look(&session, operation, &name, due).await;

@@ -80,7 +80,9 @@ impl Listener {
         let reply = self.access.counts(&message);
         let put = || match &self.sink {
             Sink::Messages(queue) => queue.insist(message, in_vain),
-            Sink::Calls(queue, clock) => queue.insist(Asked::new(message, caller, &**clock), in_vain),
+            Sink::Calls(queue, clock) => {
+                queue.insist(Asked::new(message, caller, &**clock), in_vain)
+            }
         };
         match reply {
             None => _ = put(),

@@ -70,8 +70,8 @@ impl Administration for Port {
         let streams = self.link.broker.streams.read().clone();
         let held = streams.iter().flat_map(|stream| {
             let consumers = stream.consumers().into_iter();
-            let consumers = consumers
-                .map(|name| Held::Consumer(ConsumerRef::new(stream.name, name)));
+            let consumers =
+                consumers.map(|name| Held::Consumer(ConsumerRef::new(stream.name, name)));
             std::iter::once(Held::Stream(stream.name)).chain(consumers)
         });
         Ok(held.collect())

@@ -80,9 +80,7 @@ impl Port {
     /// Waits a moment for readers without room; the answer is whether anybody received it or was
     /// told of its loss. Rare, so its room is not part of every call.
     fn wait(&self, full: Box<Full>) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
-        Box::pin(async {
-            self.link.broker.reach(wait(full).await, self.link.sender()).received
-        })
+        Box::pin(async { self.link.broker.reach(wait(full).await, self.link.sender()).received })
     }
 
     fn require(&self, capability: Capability, operation: Operation) -> Result<(), TransportError> {

@@ -36,10 +36,14 @@ pub(crate) fn check(topology: &Topology, existing: &[Arc<Stream>]) -> Result<(),
         }
         let nested = filters.iter().enumerate().any(|(index, filter)| {
             let others = filters.iter().enumerate();
-            others.filter(|(other, _)| *other != index).any(|(_, other)| other.overlaps(filter))
+            others.filter(|(other, _)| *other != index).any(|(_, other)| other.contains(filter))
         });
         if filters.is_empty() || nested {
-            return refused(ErrorKind::Invalid, reference, "its filters are none, or overlap");
+            return refused(
+                ErrorKind::Invalid,
+                reference,
+                "its filters are none, or one is inside another",
+            );
         }
     }
     for stream in topology.streams() {
@@ -87,11 +91,7 @@ pub(crate) fn assert(
     topology: &Topology,
     plan: Plan<'_>,
 ) -> (Vec<Drift>, Effects) {
-    let mut differences = Differences {
-        plan,
-        object: stream.name.to_string(),
-        found: Vec::new(),
-    };
+    let mut differences = Differences { plan, object: stream.name.to_string(), found: Vec::new() };
     let mut effects = Effects::default();
     let mut inner = stream.inner.lock();
     let Inner { spec, log, consumers, created, .. } = &mut *inner;
@@ -180,12 +180,7 @@ impl Differences<'_> {
         }
     }
 
-    fn drift(
-        &self,
-        field: &'static str,
-        is: &impl fmt::Debug,
-        wanted: &impl fmt::Debug,
-    ) -> Drift {
+    fn drift(&self, field: &'static str, is: &impl fmt::Debug, wanted: &impl fmt::Debug) -> Drift {
         Drift {
             object: self.object.clone(),
             field,

@@ -31,7 +31,8 @@ impl Bed {
     }
 
     fn assert(&self) {
-        let (drift, _effects) = assert(&self.stream, &self.topology, Plan::Assert(DriftMode::Report));
+        let (drift, _effects) =
+            assert(&self.stream, &self.topology, Plan::Assert(DriftMode::Report));
         assert_eq!(drift, []);
     }
 

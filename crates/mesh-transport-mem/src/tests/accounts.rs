@@ -37,7 +37,8 @@ async fn what_is_exported_reaches_the_other_account_and_nothing_else_does() {
     let (bus, edge) = (anybody(&bed, Account::Bus, "b"), anybody(&bed, Account::Edge, "e"));
     let (mut on_bus, mut on_edge) = (tap(&bus, ">").await, tap(&edge, ">").await);
     let both = ["mesh.control.n1.alive", "mesh.events.mail.sent"];
-    let edge_alone = ["mesh.tools.mail.send", "mesh.ask.n1.x", "mesh.build.request", "_INBOX.a.b.c.d"];
+    let edge_alone =
+        ["mesh.tools.mail.send", "mesh.ask.n1.x", "mesh.build.request", "_INBOX.a.b.c.d"];
     for on in both.into_iter().chain(edge_alone) {
         publish(&edge, on, None).await;
     }

@@ -78,7 +78,10 @@ async fn what_nobody_was_given_may_not_be_answered() {
     assert!(!is_let_through(&svc, "early").await, "it did not listen yet");
     let other = asked(&bed);
     ask(&bed, "there").await;
-    assert!(!is_let_through(&other, "there").await, "the budget is the connection's, not the user's");
+    assert!(
+        !is_let_through(&other, "there").await,
+        "the budget is the connection's, not the user's"
+    );
     assert!(is_let_through(&svc, "there").await);
 }
 

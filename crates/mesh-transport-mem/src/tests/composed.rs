@@ -26,7 +26,12 @@ fn ada() -> Principal {
 
 fn user(mesh: &InMemoryMesh, name: &str, principal: &Principal) -> User {
     let permissions = mesh.mesh().permissions(principal).unwrap();
-    User { name: name.to_owned(), account: Account::Edge, principal: principal.clone(), permissions }
+    User {
+        name: name.to_owned(),
+        account: Account::Edge,
+        principal: principal.clone(),
+        permissions,
+    }
 }
 
 async fn publish(connection: &Connection, on: &str) -> Result<(), TransportError> {

@@ -296,3 +296,19 @@ async fn what_matches_no_pattern_is_told_and_comes_again_elsewhere() {
     let mut deliveries = bed.read(&wide, "n1_audit").await;
     assert_eq!(next(&mut deliveries).await.info().attempt, 2);
 }
+
+/// A nats-server refuses a filter inside another, and takes two that only meet.
+#[tokio::test]
+async fn filters_that_meet_are_taken_and_what_is_in_both_comes_once() {
+    let bed = Bed::with(|topology| {
+        let meeting = ["mail.*", "*.sent"].map(filter);
+        let audit = ModuleName::new("crm").unwrap();
+        topology.with_module(&node(), &audit, &meeting).unwrap()
+    });
+    let bed = bed.await;
+    let reader = bed.connect("crm");
+    let mut deliveries = bed.read(&reader, "n1_crm").await;
+    bed.emit("a").await;
+    next(&mut deliveries).await.ack().await.unwrap();
+    assert!(arrived(&mut deliveries).await.is_none());
+}

@@ -44,11 +44,12 @@ impl<A: Api> Admin<A> {
         let mut names = Vec::new();
         loop {
             let body = json!({ "offset": names.len() });
-            let page = match self.look::<Page>(Operation::Inspect, about, subject, Some(body)).await? {
-                Ok(page) => page,
-                Err(refused) if refused.is_absence() => return Ok(Vec::new()),
-                Err(refused) => return Err(api_error(Operation::Inspect, about, &refused)),
-            };
+            let page =
+                match self.look::<Page>(Operation::Inspect, about, subject, Some(body)).await? {
+                    Ok(page) => page,
+                    Err(refused) if refused.is_absence() => return Ok(Vec::new()),
+                    Err(refused) => return Err(api_error(Operation::Inspect, about, &refused)),
+                };
             let some = page.streams.unwrap_or_default();
             let is_last = some.is_empty() || names.len() + some.len() >= page.total;
             names.extend(some);

@@ -106,8 +106,11 @@ fn base(setup: &Setup) -> Started<NatsConfig> {
         .with(format!("max_connections: {}", setup.connections * 4))
         .with(format!("max_subscriptions: {}", setup.subscriptions * 4));
     // Older servers don't know the flag, and refuse a file that has it.
-    let config =
-        if setup.second_form { config.with("feature_flags { js_ack_fc_v2: true }") } else { config };
+    let config = if setup.second_form {
+        config.with("feature_flags { js_ack_fc_v2: true }")
+    } else {
+        config
+    };
     Ok(if setup.strict { config } else { config.lenient() })
 }
 

@@ -64,7 +64,10 @@ tools = [{ name = "trap", description = "Is for whom it catches." }]
 "#,
     ),
     ("mute.toml", "name = \"mute\"\nversion = \"1\"\nemits = [\"y\"]"),
-    ("idle.toml", "name = \"idle\"\nversion = \"1\"\nemits = []\nconsumes = []\ncalls = []\ntools = []"),
+    (
+        "idle.toml",
+        "name = \"idle\"\nversion = \"1\"\nemits = []\nconsumes = []\ncalls = []\ntools = []",
+    ),
 ];
 
 /// What the mesh file says of its server in that setup.
@@ -96,7 +99,8 @@ pub fn composed(setup: &Setup, more: &[(&str, &str)]) -> Started<Composition> {
     let assigned = names.map(|name| {
         format!("    {{ module = \"{name}\", manifest = \"{name}.toml\", nodes = [\"n1\"] }},\n]")
     });
-    let mesh = assigned.fold(MESH.to_owned(), |mesh, line| mesh.replacen("\n]", &format!("\n{line}"), 1));
+    let mesh =
+        assigned.fold(MESH.to_owned(), |mesh, line| mesh.replacen("\n]", &format!("\n{line}"), 1));
     let mesh = mesh + &bus(setup);
     let modules: Vec<_> =
         MODULES.iter().chain(more).map(|(file, text)| Source { file, text }).collect();

@@ -100,9 +100,14 @@ impl Genesis {
             let what = format!("it broke off, {}: {}", stopped.doing, stopped.error);
             failures.push(Failure::new(what, hint(&stopped.error)));
         }
-        if mode == Mode::Look && raised.unseen.iter().any(|unseen| unseen.starts_with("what differs")) {
+        if mode == Mode::Look
+            && raised.unseen.iter().any(|unseen| unseen.starts_with("what differs"))
+        {
             let what = "what differs can't be told by this broker without making what is missing";
-            failures.push(Failure::new(what, "run it without --report-only, or look by the broker's own tools"));
+            failures.push(Failure::new(
+                what,
+                "run it without --report-only, or look by the broker's own tools",
+            ));
         }
         let mut retired = Vec::new();
         if raised.stopped.is_none() {

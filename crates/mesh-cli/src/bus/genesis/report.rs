@@ -66,7 +66,8 @@ impl Report {
                 .iter()
                 .map(Unnamed::from)
                 .filter(|stranger| {
-                    let gone = |one: &Retired| one.gave_up.is_some() && one.consumer == stranger.object;
+                    let gone =
+                        |one: &Retired| one.gave_up.is_some() && one.consumer == stranger.object;
                     !retired.iter().any(gone)
                 })
                 .collect(),
@@ -159,9 +160,16 @@ impl fmt::Display for Unnamed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{WARNING}left{WARNING:#} {}: ", Printable(&self.object))?;
         if self.manifest_is_refused {
-            return writeln!(f, "its module's manifest is refused, so what it should be is not known");
+            return writeln!(
+                f,
+                "its module's manifest is refused, so what it should be is not known"
+            );
         }
-        write!(f, "no file names this {}", if self.kind == "other" { "object" } else { self.kind })?;
+        write!(
+            f,
+            "no file names this {}",
+            if self.kind == "other" { "object" } else { self.kind }
+        )?;
         if let Some(owed) = self.owed {
             write!(f, "; it owes {owed}")?;
         }
@@ -172,7 +180,11 @@ impl fmt::Display for Unnamed {
         }
         match self.kind {
             "consumer" => {
-                writeln!(f, "\n  {HINT}hint{HINT:#}: --retire {} takes it away", Printable(&self.object))
+                writeln!(
+                    f,
+                    "\n  {HINT}hint{HINT:#}: --retire {} takes it away",
+                    Printable(&self.object)
+                )
             }
             _ => writeln!(f),
         }
@@ -186,7 +198,10 @@ impl fmt::Display for Retired {
             (Some(why), _) => writeln!(f, "{ERROR}kept{ERROR:#} {name}: {}", Printable(why))?,
             (None, Some(0) | None) => writeln!(f, "{GOOD}retired{GOOD:#} {name}: it owed nothing")?,
             (None, Some(owed)) => {
-                writeln!(f, "{WARNING}retired{WARNING:#} {name}: the {owed} that it owed are given up")?;
+                writeln!(
+                    f,
+                    "{WARNING}retired{WARNING:#} {name}: the {owed} that it owed are given up"
+                )?;
             }
         }
         match self.next {

@@ -56,8 +56,7 @@ pub(super) fn run(asked: &Status, shell: &mut Shell) -> Result<Exit, Failure> {
             }
         };
         let looked = Bus::look(&said.genesis(), &controller, asked.known_until).await;
-        let bus = looked
-            .map_err(|error| Failure::new(error.to_string(), hint(&error.0.error)))?;
+        let bus = looked.map_err(|error| Failure::new(error.to_string(), hint(&error.0.error)))?;
         let report = Report::new(&said, bus, server);
         shell.answer(&report)?;
         Ok(if report.good { Exit::Good } else { Exit::Fault })

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use mesh_control::genesis::{
-    Alarm, ConsumerReport, DeadLetters, Status as Bus, StreamReport,
-};
+use mesh_control::genesis::{Alarm, ConsumerReport, DeadLetters, Status as Bus, StreamReport};
 use mesh_core::text::Printable;
 use serde::Serialize;
 
@@ -126,7 +124,7 @@ impl From<&ConsumerReport> for Consumer {
         let state = report.state;
         Self {
             consumer: report.consumer.to_string(),
-            is_there: state.is_some(),
+            is_there: report.is_there,
             owed: state.map(|state| state.owed()),
             in_flight: state.and_then(|state| state.in_flight),
             redelivered: state.and_then(|state| state.redelivered),
@@ -243,7 +241,10 @@ impl fmt::Display for Consumer {
         let Self { consumer, owed, in_flight, redelivered, is_read, .. } = self;
         write!(f, "  {consumer}: ")?;
         let Some(owed) = owed else {
-            return writeln!(f, "{ERROR}missing{ERROR:#}");
+            return match self.is_there {
+                true => writeln!(f, "it can't be looked at on this broker"),
+                false => writeln!(f, "{ERROR}missing{ERROR:#}"),
+            };
         };
         write!(f, "owes {owed}")?;
         if let Some(in_flight) = in_flight.filter(|some| *some > 0) {

@@ -77,7 +77,8 @@ impl Server {
         };
         match (&mut reload, folder) {
             (Some(reload), Some(folder)) => alarms.extend(reload.judge(folder, varz.as_ref())),
-            _ => unseen.push("whether the composed file is live: say --dir where the bus runs".to_owned()),
+            _ => unseen
+                .push("whether the composed file is live: say --dir where the bus runs".to_owned()),
         }
         let of = |take: fn(&Varz) -> &String| varz.as_ref().map(|varz| take(varz).clone());
         Ok(Self {
@@ -133,13 +134,20 @@ impl Reload {
                     && found != Some(said)
                 {
                     let what = "the server runs with something else than its supervisor said";
-                    return Some(Alarm::new(what, "see who else reloads it; then touch nothing, and look again"));
+                    return Some(Alarm::new(
+                        what,
+                        "see who else reloads it; then touch nothing, and look again",
+                    ));
                 }
                 self.live = true;
                 return None;
             }
-            Outcome::Refused => format!("the composed file is refused, and the one before runs: {why}"),
-            Outcome::NeedsRestart => format!("the composed file needs a restart of the server: {why}"),
+            Outcome::Refused => {
+                format!("the composed file is refused, and the one before runs: {why}")
+            }
+            Outcome::NeedsRestart => {
+                format!("the composed file needs a restart of the server: {why}")
+            }
             outcome => format!("the composed file is not live ({outcome}): {why}"),
         };
         let next = match report.outcome {
@@ -147,7 +155,9 @@ impl Reload {
             Outcome::NeedsRestart => "restart the bus when that suits, or take the change back",
             Outcome::Missing => "compose it: `mesh perm compose`",
             Outcome::Ended => "start the bus again: `mesh bus run`",
-            Outcome::Live | Outcome::Unconfirmed => "see the server's log; it may be busy with a reload",
+            Outcome::Live | Outcome::Unconfirmed => {
+                "see the server's log; it may be busy with a reload"
+            }
         };
         Some(Alarm::new(what, next))
     }

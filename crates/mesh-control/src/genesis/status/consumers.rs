@@ -4,6 +4,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use mesh_core::port::{Administration, ConsumerState, Held, TransportError};
 use mesh_core::topology::{ConsumerRef, StreamName, Topology};
 
+use super::super::stranger::is_unsupported;
 use super::Alarm;
 
 /// How many are asked about at a time.
@@ -15,7 +16,9 @@ const AT_A_TIME: usize = 32;
 pub struct ConsumerReport {
     /// Which.
     pub consumer: ConsumerRef,
-    /// How it is; nothing where it is not there.
+    /// Whether it is there, or the broker has no need of it.
+    pub is_there: bool,
+    /// How it is; nothing where it is not there, or where the broker can't tell.
     pub state: Option<ConsumerState>,
 }
 
@@ -29,11 +32,15 @@ pub(super) async fn look(
     let looking = named.map(|consumer| {
         let is_missing = missing.contains(&Held::Consumer(consumer.clone()));
         async move {
-            let state = match is_missing {
-                true => None,
-                false => administration.inspect_consumer(&consumer).await?,
+            if is_missing {
+                return Ok(ConsumerReport { consumer, is_there: false, state: None });
+            }
+            let (is_there, state) = match administration.inspect_consumer(&consumer).await {
+                Err(error) if is_unsupported(&error) => (true, None),
+                // It may have gone meanwhile.
+                state => state.map(|state| (state.is_some(), state))?,
             };
-            Ok(ConsumerReport { consumer, state })
+            Ok(ConsumerReport { consumer, is_there, state })
         }
     });
     let looking: Vec<_> = looking.collect();
@@ -42,10 +49,11 @@ pub(super) async fn look(
 
 impl ConsumerReport {
     pub(super) fn alarm(&self) -> Option<Alarm> {
-        let Self { consumer, state } = self;
-        let Some(state) = state else {
+        let Self { consumer, is_there, state } = self;
+        if !is_there {
             return Some(Alarm::new(format!("{consumer} is missing"), "run `mesh bus genesis`"));
-        };
+        }
+        let state = state.as_ref()?;
         let owed = state.owed();
         if owed == 0 || state.is_read != Some(false) {
             return None;

@@ -63,9 +63,8 @@ pub(super) async fn look(
         return Ok(letters);
     };
     let first = first.max((last + 1).saturating_sub(MOST));
-    let reading = stream::iter(first..=last).map(|sequence| {
-        administration.read(StreamName::EventsDead, Position::Sequence(sequence))
-    });
+    let reading = stream::iter(first..=last)
+        .map(|sequence| administration.read(StreamName::EventsDead, Position::Sequence(sequence)));
     let mut reading = reading.buffered(AT_A_TIME);
     let mut by: BTreeMap<(ConsumerName, &'static str), Letters> = BTreeMap::new();
     let mut read = 0;

@@ -13,7 +13,8 @@ pub use letters::{DeadLetters, Letters};
 pub use streams::StreamReport;
 
 use super::judge::{Judged, Verdict};
-use super::raise::{Genesis, Mode, Raised, Stopped};
+use super::raise::Genesis;
+use super::raised::{Mode, Raised, Stopped};
 use super::stranger::Stranger;
 
 /// How a bus is. Everything is as the broker said it while it was asked, one thing after the other.
@@ -42,7 +43,10 @@ pub struct Status {
 
 /// Something that needs somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "it is a pair; whoever looks at more than the bus adds to them")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it is a pair; whoever looks at more than the bus adds to them"
+)]
 pub struct Alarm {
     /// What is wrong.
     pub what: String,
@@ -82,7 +86,8 @@ impl Status {
         let looking = |error| StatusError(Stopped { doing: "looking at what there is", error });
         let administration = connection.administration().map_err(looking)?;
         let topology: &Topology = genesis.topology();
-        let streams = streams::look(&**administration, topology, &missing).await.map_err(looking)?;
+        let streams =
+            streams::look(&**administration, topology, &missing).await.map_err(looking)?;
         let consumers =
             consumers::look(&**administration, topology, &missing).await.map_err(looking)?;
         let dead_letters = letters::look(&**administration, known).await.map_err(looking)?;

@@ -43,7 +43,7 @@ fn an_event_is_emitted_by_its_line_and_kept_in_its_stream() {
     );
     assert_eq!(
         publishes("mail.n1", "mesh.events.mail.lost", None),
-        "no\n  `emits` would have to list \"lost\""
+        "no\n  `emits` of mail.toml would have to list \"lost\""
     );
     assert_eq!(publishes("mail.n1", "mesh.events.vault.opened", None), "no");
 }
@@ -73,7 +73,7 @@ fn a_call_says_who_hears_it_and_whether_it_would_be_run() {
     );
     assert_eq!(
         publishes("vault.n1", "mesh.tools.mail.send", None),
-        "no\n  `calls` would have to list \"mail.send\""
+        "no\n  `calls` of vault.toml would have to list \"mail.send\""
     );
 }
 
@@ -102,7 +102,7 @@ fn what_the_controller_alone_calls_is_denied_to_whoever_may_call_everything() {
     assert!(nobody.contains("nobody hears it in EDGE"), "{nobody}");
     assert_eq!(
         publishes("person.bob", "mesh.tools.mail.send", None),
-        "no\n  `tools` would have to list \"mail.send\""
+        "no\n  `tools` of mesh.toml would have to list \"mail.send\""
     );
 }
 
@@ -121,11 +121,11 @@ fn a_subscription_is_judged_with_its_group() {
     );
     assert_eq!(
         subscribes("vault.n1", "mesh.tools.vault.shut", Some("serve")),
-        "no\n  `tools` would have to list \"shut\""
+        "no\n  `tools` of vault.toml would have to list \"shut\""
     );
     assert_eq!(
         subscribes("mail.n1", "mesh.tools.mail.provision_grant", Some("serve")),
-        "no\n  `provides` would have to list \"provision_grant\""
+        "no\n  `provides` of mail.toml would have to list \"provision_grant\""
     );
 }
 
@@ -137,7 +137,7 @@ fn events_are_delivered_and_not_subscribed_to() {
     let events = subscribes("mail.n1", "mesh.events.vault.opened", None);
     assert!(events.contains("they are delivered, by what `consumes`"), "{events}");
     let vault = subscribes("vault.n1", "mesh.deliver.EVENTS.n1_vault", Some("n1_vault"));
-    assert!(vault.contains("`consumes` would have to list"), "{vault}");
+    assert!(vault.contains("`consumes` of vault.toml would have to list"), "{vault}");
 }
 
 #[test]

@@ -65,7 +65,10 @@ fn a_document_is_written_for_its_owner_alone_and_takes_nothings_place_unasked() 
     let (place, _) = place();
     let path = place.path().join("ada.json");
     let write = |text: &str, overwrite| write_document(&path, &Secret::new(text), overwrite);
+    may_write(&path, Overwrite::Never).unwrap();
     assert_eq!(write("one", Overwrite::Never).unwrap(), Wrote::New);
+    assert!(matches!(may_write(&path, Overwrite::Never), Err(DocumentError::Exists { .. })));
+    may_write(&path, Overwrite::Replace).unwrap();
     assert_eq!(mode(&path), 0o600);
     assert_eq!(write("one", Overwrite::Never).unwrap(), Wrote::Same);
     let refused = write("two", Overwrite::Never).unwrap_err();
@@ -100,6 +103,8 @@ fn a_document_follows_no_link_and_takes_no_folders_place() {
     let absent = place.path().join("absent/ada.json");
     let absent = write_document(&absent, &document(), Overwrite::Never).unwrap_err();
     assert!(matches!(absent, DocumentError::System { .. }));
+    let absent = place.path().join("absent/ada.json");
+    assert!(matches!(may_write(&absent, Overwrite::Never), Err(DocumentError::System { .. })));
 }
 
 #[test]

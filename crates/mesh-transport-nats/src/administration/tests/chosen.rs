@@ -40,7 +40,10 @@ async fn what_is_missing_is_not_made_by_mending() {
     let (admin, hand) = (server.admin().await, server.hand().await);
     let topology = only(StreamName::Events);
     let consumerless = Topology::new();
-    assert_eq!(admin.mend(&consumerless.without_stream(StreamName::Events), &[]).await.unwrap(), []);
+    assert_eq!(
+        admin.mend(&consumerless.without_stream(StreamName::Events), &[]).await.unwrap(),
+        []
+    );
     assert_eq!(hand.done("STREAM.NAMES", Value::Null).await["total"], 0);
     let events = topology.stream(StreamName::Events).unwrap().clone();
     let none = StreamName::ALL.into_iter().fold(Topology::new(), Topology::without_stream);

@@ -34,9 +34,7 @@ async fn whatever_there_is_is_listed_and_strangers_are_told_as_such() {
 
 #[tokio::test]
 async fn names_come_in_pages_and_a_stream_that_goes_meanwhile_has_none() {
-    let page = |total: usize, key: &str, names: &[&str]| {
-        json!({ "total": total, "offset": 0, "limit": 2, key: names })
-    };
+    let page = |total: usize, key: &str, names: &[&str]| json!({ "total": total, "offset": 0, "limit": 2, key: names });
     let admin = Script::admin([
         ("STREAM.NAMES", page(3, "streams", &["EVENTS", "ORDERS"])),
         ("STREAM.NAMES", page(3, "streams", &["NODES"])),

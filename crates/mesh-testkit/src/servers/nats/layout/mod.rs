@@ -71,15 +71,15 @@ impl Layout {
     fn of(mesh: &Mesh, isolation: Isolation) -> Result<Self, ServerError> {
         let mut bus = Bus::default();
         bus.isolation = isolation;
-        Self::composed(mesh, bus)
+        Self::composed(mesh, &bus)
     }
 
     /// The same on a bus that says how accounts are made: isolation, answers, limits.
     ///
     /// # Errors
     /// As [`split`](Self::split).
-    pub fn composed(mesh: &Mesh, bus: Bus) -> Result<Self, ServerError> {
-        let composition = Composition::of_mesh(mesh, &bus, &More::default());
+    pub fn composed(mesh: &Mesh, bus: &Bus) -> Result<Self, ServerError> {
+        let composition = Composition::of_mesh(mesh, bus, &More::default());
         Self::of_composition(&composition.map_err(ServerError::layout)?)
     }
 

@@ -1,0 +1,96 @@
+//! From a folder to a server: what is started with, and what is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mesh_clock::SystemClock;
+use mesh_control::folder::{Awaited, BusFolder, Outcome};
+use mesh_control::supervisor::{Ending, Order, StartError, Supervisor};
+
+use crate::bed::{Bed, Site};
+use crate::people::{layout, with};
+
+const INTERVAL: Duration = Duration::from_millis(200);
+
+#[tokio::test]
+async fn a_bus_that_is_started_with_a_bad_file_serves_with_the_one_that_ran_last() {
+    let bed = Bed::raise(layout(), INTERVAL).await;
+    bed.orders.send(Order::End).await.unwrap();
+    let layout = bed.layout.clone();
+    let (ended, site) = bed.ended().await;
+    assert!(ended.asked && !ended.killed);
+    site.folder.write(&format!("{}publsh: 3\n", site.text(&layout))).unwrap();
+    let mut bed = site.start(layout, INTERVAL).await.map_err(|(_, error)| error).unwrap();
+    let report = bed.report(|report| report.pid.is_some()).await;
+    assert_eq!(report.outcome, Outcome::Refused);
+    assert!(report.error.unwrap().contains("publsh"));
+    bed.admitted("tool.n1").await;
+    let next = with(&bed.layout, "late");
+    bed.write(next);
+    bed.admitted("late").await;
+}
+
+#[tokio::test]
+async fn without_a_file_that_ran_before_a_bad_one_and_a_missing_one_start_nothing() {
+    let site = Site::new();
+    let (site, error) = site.start(layout(), INTERVAL).await.err().unwrap();
+    assert!(matches!(error, StartError::Missing(_)), "{error}");
+    site.folder.write("server_name: a\n").unwrap();
+    let (site, error) = site.start(layout(), INTERVAL).await.err().unwrap();
+    assert!(matches!(&error, StartError::Refused(told) if told.contains("no accounts")), "{error}");
+    assert!(!site.folder.is_supervised().unwrap());
+}
+
+#[tokio::test]
+async fn a_folder_has_one_supervisor_and_a_port_one_server() {
+    let bed = Bed::raise(layout(), INTERVAL).await;
+    let settings = bed.site.settings(INTERVAL);
+    let clock = Arc::new(SystemClock::new());
+    let again = Supervisor::start(settings.clone(), clock.clone(), drop);
+    let error = again.await.unwrap_err();
+    assert!(matches!(error, StartError::Supervised(_)), "{error}");
+
+    let other = BusFolder::at(bed.site.place.path().join("other"));
+    other.write(&bed.site.text(&bed.layout)).unwrap();
+    let mut settings = settings;
+    settings.folder = other;
+    let again = Supervisor::start(settings, clock, drop);
+    let error = again.await.unwrap_err();
+    assert!(matches!(&error, StartError::Occupied { name, .. } if name == "bus"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_ends_its_supervisor_and_that_is_said() {
+    let bed = Bed::raise(layout(), INTERVAL).await;
+    let pid = bed.report(|_| true).await.pid.unwrap();
+    kill(pid);
+    let report = bed.report(|report| report.outcome == Outcome::Ended).await;
+    assert_eq!((report.pid, report.digest), (None, None));
+    let folder = bed.site.folder.clone();
+    let (ended, _place) = bed.ended().await;
+    assert_eq!((ended.how, ended.asked), (Ending::Signal(9), false));
+    assert_eq!(ended.how.code(), 137);
+    let file = folder.write("server_name: x\n").unwrap().digest;
+    assert_eq!(folder.wait(file, Duration::ZERO).unwrap(), Awaited::Unsupervised);
+}
+
+/// JetStream has stopped by then, and TERM does nothing any more: only what is under way goes on.
+#[tokio::test]
+async fn a_lame_duck_lets_its_clients_stay_takes_no_new_ones_and_ends_at_once_when_told_again() {
+    let bed = Bed::raise(layout(), INTERVAL).await;
+    let mut stays = bed.admitted("tool.n1").await;
+    bed.orders.send(Order::LameDuck).await.unwrap();
+    let mut refused = false;
+    while !refused {
+        refused = bed.raw("caller.n1").await.is_err();
+    }
+    assert!(stays.settle().await.unwrap().errors.is_empty());
+    bed.orders.send(Order::End).await.unwrap();
+    let (ended, _place) = bed.ended().await;
+    assert_eq!((ended.how, ended.asked, ended.killed), (Ending::Code(0), true, false));
+}
+
+fn kill(pid: u32) {
+    let status = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+    assert!(status.unwrap().success());
+}
