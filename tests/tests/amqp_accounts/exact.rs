@@ -191,16 +191,8 @@ fn may_read(queue: &str, permissions: &Permissions, principal: &Principal) -> bo
     })
 }
 
-/// What the node itself decides, in as few questions as an argument's length allows.
+/// What the node itself decides, in one question.
 async fn decisions(bed: &Bed, tries: &[Try]) -> Vec<bool> {
-    let mut answers = Vec::new();
-    for some in tries.chunks(100) {
-        answers.extend(decided(bed, some).await);
-    }
-    answers
-}
-
-async fn decided(bed: &Bed, tries: &[Try]) -> Vec<bool> {
     let mut list = String::new();
     for one in tries {
         let (kind, right, name, key) = match &one.what {
@@ -230,7 +222,10 @@ async fn decided(bed: &Bed, tries: &[Try]) -> Vec<bool> {
          lists:map(One, [{list}]).",
         host = binary(bed.host.name()),
     );
-    let printed = bed.server().control(&["eval", &expression]).await.unwrap();
+    // It is longer than an argument may be.
+    let file = bed.server().folder().join(format!("{}.erl", bed.host.name()));
+    std::fs::write(&file, expression).unwrap();
+    let printed = bed.server().control(&["eval_file", file.to_str().unwrap()]).await.unwrap();
     let answers: Vec<bool> =
         printed.chars().filter(|c| matches!(c, 'y' | 'n')).map(|c| c == 'y').collect();
     assert_eq!(answers.len(), tries.len(), "{printed}");
