@@ -222,7 +222,10 @@ async fn decisions(bed: &Bed, tries: &[Try]) -> Vec<bool> {
          lists:map(One, [{list}]).",
         host = binary(bed.host.name()),
     );
-    let printed = bed.server().control(&["eval", &expression]).await.unwrap();
+    // It is longer than an argument may be.
+    let file = bed.server().folder().join(format!("{}.erl", bed.host.name()));
+    std::fs::write(&file, expression).unwrap();
+    let printed = bed.server().control(&["eval_file", file.to_str().unwrap()]).await.unwrap();
     let answers: Vec<bool> =
         printed.chars().filter(|c| matches!(c, 'y' | 'n')).map(|c| c == 'y').collect();
     assert_eq!(answers.len(), tries.len(), "{printed}");
