@@ -84,7 +84,7 @@ async fn the_page_lists_every_key_of_the_answers_and_shows_what_a_raising_says()
         assert_eq!(lines.next(), Some(line.trim()), "{told}");
     }
     assert!(
-        told.contains("\ngood: 11 made, 0 there before, 0 missing, 0 different; epoch "),
+        told.contains("\ngood: 12 made, 0 there before, 0 missing, 0 different; epoch "),
         "{told}"
     );
     assert_eq!(keys(&ground.genesis(&[], 0)), listed("mesh.bus.genesis/1"));

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mesh_control::compose::{Because, Composition, More, Source};
 use mesh_control::conf::{Conf, Map};
 use mesh_core::permissions::{Effect, Side};
+use mesh_core::topology::{StreamName, Topology};
 use mesh_testkit::servers::nats::RawNats;
 use serde_json::Value;
 
@@ -41,21 +42,28 @@ async fn the_streams_exist_with_the_protocols_retention_and_a_second_start_chang
         let info = info(&mut raw, &format!("STREAM.INFO.{stream}")).await;
         before.insert(stream, (info["created"].clone(), info["config"].clone()));
     }
-    for (stream, retention, per_subject, discard) in [
-        ("CONTROL", "workqueue", 10_000, "new"),
-        ("BUILDS", "workqueue", -1, "new"),
-        ("NODES", "limits", 1, "new"),
-        ("EVENTS", "limits", 1_000_000, "new"),
-        ("EVENTS_DEAD", "limits", -1, "new"),
-        ("ADVISORIES", "limits", -1, "new"),
+    let topology = Topology::new();
+    for (stream, retention) in [
+        ("CONTROL", "workqueue"),
+        ("BUILDS", "workqueue"),
+        ("NODES", "limits"),
+        ("EVENTS", "limits"),
+        ("EVENTS_DEAD", "limits"),
+        ("ADVISORIES", "limits"),
     ] {
         let (_, config) = &before[stream];
         assert_eq!(config["retention"], retention, "{stream}");
-        assert_eq!(config["max_msgs_per_subject"], per_subject, "{stream}");
-        assert_eq!(config["discard"], discard, "{stream}");
+        assert_eq!(config["discard"], "new", "{stream}");
         assert_eq!(config["storage"], "file", "{stream}");
         assert!(config["max_bytes"].as_i64().unwrap() > 1, "{stream}");
+        // A share for each subject, where one sender could take everybody's room.
+        let spec = topology.stream(StreamName::from_name(stream).unwrap()).unwrap();
+        let share = spec.max_messages_per_subject.map_or(-1, |most| i64::try_from(most).unwrap());
+        assert_eq!(config["max_msgs_per_subject"], share, "{stream}");
+        let shared = ["CONTROL", "NODES", "EVENTS"].contains(&stream);
+        assert_eq!(share > 0, shared, "{stream}");
     }
+    assert_eq!(before["NODES"].1["max_msgs_per_subject"], 1);
     let day = 86_400_000_000_000_u64;
     assert_eq!(before["EVENTS"].1["max_age"], 7 * day);
     for consumer in ["CONTROL.controller", "BUILDS.builder"] {

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -67,6 +68,8 @@ impl Ground {
         let ground =
             Self { folder, listen, monitor, certificate, supervisor: None, _held: [first, second] };
         fs::create_dir_all(ground.path("bus/tls")).unwrap();
+        fs::create_dir_all(ground.path("credentials")).unwrap();
+        fs::DirBuilder::new().mode(0o700).create(ground.path("store")).unwrap();
         fs::write(ground.path("bus/tls/cert.pem"), ground.certificate.cert_pem()).unwrap();
         fs::write(ground.path("bus/tls/key.pem"), ground.certificate.key_pem()).unwrap();
         for (name, text) in MODULES {

@@ -195,6 +195,7 @@ impl Bed {
                 Ok(client) => return client,
                 Err(error) => assert!(Instant::now() < deadline, "{user}: {error}\n{}", self.log()),
             }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 

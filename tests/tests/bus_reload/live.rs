@@ -26,8 +26,8 @@ async fn a_change_is_live_within_one_interval_without_a_restart() {
     let took = began.elapsed();
     assert!(took < INTERVAL, "{took:?}");
 
-    let told = early.closed().await.unwrap();
-    assert!(told.iter().any(|error| error.contains("Authorization")), "{told:?}");
+    // A user who is gone is no longer in its account, so the server closes without a word.
+    early.closed().await.unwrap();
     assert!(stays.settle().await.unwrap().errors.is_empty());
     // Nobody knows `early` any more.
     bed.layout = both;

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where flows are done.
 #[async_trait]
-pub trait Stage {
+pub trait Stage: Send + Sync {
     /// Somebody in this account who may do anything there.
     async fn stand_in(&self, account: Account, principal: Principal) -> Connection;
 

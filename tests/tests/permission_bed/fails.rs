@@ -32,6 +32,9 @@ fn without(rules: &Rules, which: impl Fn(&Rule) -> bool) -> Rules {
     Rules::allow(kept).except(rules.denied().iter().cloned())
 }
 
+/// What a server has in place of what it should.
+type Change = Box<dyn Fn(Permissions) -> Permissions>;
+
 /// What is different where one user's permissions on the server are changed.
 async fn differences(of: &str, change: impl Fn(Permissions) -> Permissions) -> Vec<String> {
     let world = world();
@@ -68,7 +71,7 @@ async fn a_grant_too_many_or_too_few_on_the_server_is_found() {
             ..may
         }
     };
-    let changes: Vec<(&str, &str, Box<dyn Fn(Permissions) -> Permissions>)> = vec![
+    let changes: Vec<(&str, &str, Change)> = vec![
         ("an event less", "mail.n1", Box::new(published("mesh.events.mail.lost"))),
         (
             "all events of its own",

@@ -85,7 +85,7 @@ fn of_module(
         let consumer = consumer(StreamName::Events, ConsumerName::of_module(node, name));
         let filters = &composition.topology().consumer(&consumer).unwrap().filters;
         let one = filters.iter().find(|filter| filter.as_str().starts_with("mesh.events."));
-        let event = one.unwrap().as_str().replace('*', "w").replace('>', "w");
+        let event = one.unwrap().as_str().replace(['*', '>'], "w");
         flows.push(Flow::Read(consumer, text(&event)));
     }
     for called in &manifest.calls {

@@ -8,7 +8,7 @@ use mesh_control::compose::{self, Accounts, Composition, User, Verifier, Verifie
 use mesh_control::perm::Act;
 use mesh_core::message::Message;
 use mesh_core::permissions::{Permissions, Verdict};
-use mesh_core::port::{Connection, ErrorKind, Subscription, TransportError};
+use mesh_core::port::{Connection, ErrorKind, SubscribeOptions, Subscription, TransportError};
 use mesh_core::topology::Account;
 use mesh_testkit::servers::Certificate;
 use mesh_testkit::servers::nats::{NatsConfig, NatsServer, Place, RawNats, Settled};
@@ -230,8 +230,7 @@ pub async fn try_it(
             transport.publish(message, Default::default()).await.map(|()| None)
         }
         Act::Subscribe { filter, group } => {
-            let mut options = mesh_core::port::SubscribeOptions::default();
-            options.group = group.clone();
+            let options = SubscribeOptions { group: group.clone(), ..Default::default() };
             transport.subscribe(filter.clone(), options).await.map(Some)
         }
     }

@@ -6,6 +6,7 @@
 //! which meshes and tries they are.
 #![expect(unreachable_pub, reason = "a test")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
+#![allow(clippy::print_stdout, reason = "how much was tried is part of the result")]
 
 mod answers;
 mod arbitrary;

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use mesh_control::compose::{ComposeError, Composition, More, Place};
+use mesh_control::compose::Composition;
 use mesh_control::folder::{BusFolder, Digest};
-use mesh_control::secrets::{Method, Overwrite, SecretStore, write_document};
+use mesh_control::secrets::{Overwrite, SecretStore, write_document};
 use mesh_core::credential::Secret;
 
+use super::broker::{Format, Text};
 use super::composed::{Checked, Composed, Handed};
 use super::files::{MeshAt, left_out, mesh_file};
-use super::minting::{Minting, Wanted};
+use super::minting::{Minting, Wanted, made, without_secret};
 use crate::mesh_files::MeshFiles;
 use crate::operator;
 use crate::shell::{Exit, Failure, Shell, input};
@@ -38,9 +39,16 @@ pub(super) struct Compose {
     /// The store of what proves the secrets: a folder of mode 700.
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
-    /// The bus's folder, in which the file is nats-server.conf; or a file that ends with .conf.
+    /// The bus's folder, in which the file is nats-server.conf or rabbitmq-definitions.json; or a file that ends
+    /// with .conf or .json.
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
+    /// The broker that it is for.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Nats)]
+    format: Format,
+    /// The virtual host of the mesh, where it is for RabbitMQ.
+    #[arg(long, value_name = "NAME", default_value = "mesh")]
+    vhost: String,
     /// Write and mint nothing; say whether the file is what would be composed.
     #[arg(long, conflicts_with_all = ["credentials", "recipient", "replace"])]
     check: bool,
@@ -62,11 +70,11 @@ pub(super) fn run(asked: &Compose, shell: &mut Shell) -> Result<Exit, Failure> {
     let files = MeshFiles::read(&mesh_file(&asked.at.mesh)?)?;
     let mut store = SecretStore::open(&asked.store, "mesh perm compose")
         .map_err(|error| operator::store_failure(&error))?;
-    let more = More { revoked: store.without_account(&files.file), ..More::default() };
-    let mesh = files.compose(&more)?;
-    let place = Out::of(&asked.out);
+    asked.format.owns(&store)?;
+    let mesh = files.compose(&asked.format.more(&store, &files.file))?;
+    let place = Out::of(&asked.out, asked.format);
     if asked.check {
-        return check(&files, &mesh, &store, &place, shell);
+        return check(asked, &files, &mesh, &store, &place, shell);
     }
     let wanted = Wanted {
         folder: asked.credentials.as_deref(),
@@ -75,12 +83,17 @@ pub(super) fn run(asked: &Compose, shell: &mut Shell) -> Result<Exit, Failure> {
         bus: &asked.bus,
         home: place.home(),
     };
-    let minting = Minting::of(&mesh, &store, &wanted)?;
+    let method = asked.format.method(&mesh);
+    let accounts = asked.format.accounts(&mesh)?;
+    let minting = Minting::of(accounts, method, mesh.bus(), &store, &wanted)?;
     let minted = match &minting {
         None => Vec::new(),
         Some(minting) => minting.mint(&mut store)?,
     };
-    let text = mesh.nats(&store, &Place::default()).map_err(|error| uncomposed(&error))?;
+    let text = match asked.format.text(&mesh, &store, &asked.vhost)? {
+        Text::Whole(text) => text,
+        Text::Without(users) => return Err(without_secret(users.iter().map(String::as_str))),
+    };
     let changed = place.write(&text)?;
     // Who is handed a credential is let in by then.
     let reached = match &place {
@@ -104,7 +117,7 @@ pub(super) fn run(asked: &Compose, shell: &mut Shell) -> Result<Exit, Failure> {
         changed,
         reached,
         handed,
-        old: store.old(Method::of(mesh.bus())).map(ToString::to_string).collect(),
+        old: store.old(method).map(ToString::to_string).collect(),
         warnings: mesh.warnings().iter().map(ToString::to_string).collect(),
         left_out,
     })?;
@@ -113,16 +126,16 @@ pub(super) fn run(asked: &Compose, shell: &mut Shell) -> Result<Exit, Failure> {
 
 /// Says whether what is there is what would be composed.
 fn check(
+    asked: &Compose,
     files: &MeshFiles,
     mesh: &Composition,
     store: &SecretStore,
     place: &Out,
     shell: &mut Shell,
 ) -> Result<Exit, Failure> {
-    let (composed, without) = match mesh.nats(store, &Place::default()) {
-        Ok(text) => (Some(Digest::of(&text)), Vec::new()),
-        Err(ComposeError::NoVerifier(users)) => (None, users),
-        Err(error) => return Err(uncomposed(&error)),
+    let (composed, without) = match asked.format.text(mesh, store, &asked.vhost)? {
+        Text::Whole(text) => (Some(Digest::of(&text)), Vec::new()),
+        Text::Without(users) => (None, users),
     };
     let found = place.read()?.map(Digest::of);
     let good = composed.is_some() && composed == found;
@@ -146,9 +159,17 @@ enum Out {
 }
 
 impl Out {
-    fn of(path: &Path) -> Self {
-        let is_file = path.extension().is_some_and(|ending| ending == "conf") && !path.is_dir();
-        if is_file { Self::File(path.to_owned()) } else { Self::Folder(BusFolder::at(path)) }
+    fn of(path: &Path, format: Format) -> Self {
+        let ending = match format {
+            Format::Nats => "conf",
+            Format::Rabbit => "json",
+        };
+        let is_file = path.extension().is_some_and(|found| found == ending) && !path.is_dir();
+        match format {
+            _ if is_file => Self::File(path.to_owned()),
+            Format::Nats => Self::Folder(BusFolder::at(path)),
+            Format::Rabbit => Self::File(path.join("rabbitmq-definitions.json")),
+        }
     }
 
     fn path(&self) -> PathBuf {
@@ -174,6 +195,10 @@ impl Out {
                 Ok(written.changed)
             }
             Self::File(path) => {
+                if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+                {
+                    made(folder)?;
+                }
                 let changed = self.read()?.as_deref() != Some(text.as_bytes());
                 let text = Secret::new(text.to_owned());
                 write_document(path, &text, Overwrite::Replace)
@@ -196,17 +221,4 @@ impl Out {
             Err(error) => Err(input::unread(&path.display().to_string(), &error)),
         }
     }
-}
-
-fn uncomposed(error: &ComposeError) -> Failure {
-    let hint = match error {
-        ComposeError::NoVerifier(_) => {
-            "--credentials DIR mints them, and writes the credentials there"
-        }
-        ComposeError::Verifier { .. } => {
-            "mend the user's file in the store, or move it away and mint again"
-        }
-        _ => "change what the mesh file says of it",
-    };
-    Failure::new(error.to_string(), hint)
 }

@@ -6,21 +6,19 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use mesh_clock::SystemClock;
-use mesh_control::compose::{Composition, User};
 use mesh_control::secrets::{
     Endpoint, Method, Minted, Overwrite, Recipient, SecretStore, State, document_name, may_write,
 };
-use mesh_core::identity::Principal;
-use mesh_core::name::UserName;
+use mesh_core::manifest::Bus;
 use mesh_core::port::Clock as _;
 
+use super::broker::Account;
 use crate::operator;
 use crate::shell::Failure;
 
 /// Who gets a secret, and how it reaches them.
 pub(super) struct Minting<'a> {
-    mesh: &'a Composition,
-    users: Vec<UserName>,
+    accounts: Vec<Account>,
     method: Method,
     /// The folder of the credentials.
     folder: &'a Path,
@@ -43,51 +41,51 @@ pub(super) struct Wanted<'a> {
 impl<'a> Minting<'a> {
     /// Nothing, where everybody has a secret. Says beforehand what would keep a secret from who it is for.
     pub(super) fn of(
-        mesh: &'a Composition,
+        accounts: Vec<Account>,
+        method: Method,
+        bus: &Bus,
         store: &SecretStore,
         wanted: &Wanted<'a>,
     ) -> Result<Option<Self>, Failure> {
-        // Who has one that nobody got, gets another, if it can be handed over. A person is given theirs by
-        // whoever began to issue it.
-        let is_person = |user: &&User| matches!(user.principal(), Principal::Person { .. });
-        let has = |user: &&User| {
-            is_person(user)
-                || match store.record(user.name()).map(|record| record.state) {
-                    None => false,
-                    Some(State::Minted) => wanted.folder.is_none(),
-                    Some(_) => true,
-                }
+        // Who has one that nobody got, gets another, if it can be handed over.
+        let has = |account: &Account| match store
+            .record(account.name.as_str())
+            .map(|record| record.state)
+        {
+            None => false,
+            Some(State::Minted) => wanted.folder.is_none(),
+            Some(_) => true,
         };
-        let without: Vec<&User> = mesh.users().iter().filter(|user| !has(user)).collect();
-        if without.is_empty() {
+        let mut accounts = accounts;
+        accounts.retain(|account| !has(account));
+        if accounts.is_empty() {
             return Ok(None);
         }
         let Some(folder) = wanted.folder else {
-            let names: Vec<&str> = without.iter().map(|user| user.name()).collect();
-            let what = format!("no secret yet: {}", names.join(", "));
-            let hint = "--credentials DIR mints them, and writes the credentials there";
-            return Err(Failure::new(what, hint));
+            return Err(without_secret(accounts.iter().map(|account| account.name.as_str())));
         };
-        let endpoint = wanted.bus.endpoint(mesh.bus(), wanted.home)?;
+        let endpoint = wanted.bus.endpoint(bus, wanted.home)?;
         made(folder)?;
-        let sealed = !wanted.recipients.is_empty();
-        let mut users = Vec::new();
-        for user in without {
-            let name = UserName::new(user.name()).map_err(|error| ours(&error))?;
-            let file = folder.join(document_name(&name, user.principal(), sealed));
-            may_write(&file, wanted.overwrite).map_err(|error| {
+        let Wanted { recipients, overwrite, .. } = *wanted;
+        let minting = Self { accounts, method, folder, recipients, overwrite, endpoint };
+        for account in &minting.accounts {
+            may_write(&minting.file(account), overwrite).map_err(|error| {
                 operator::document_failure(&error).or("--replace takes its place")
             })?;
-            users.push(name);
         }
-        let method = Method::of(mesh.bus());
-        let Wanted { recipients, overwrite, .. } = *wanted;
-        Ok(Some(Self { mesh, users, method, folder, recipients, overwrite, endpoint }))
+        Ok(Some(minting))
+    }
+
+    /// Where its credential goes.
+    fn file(&self, account: &Account) -> PathBuf {
+        let sealed = !self.recipients.is_empty();
+        self.folder.join(document_name(&account.name, &account.principal, sealed))
     }
 
     pub(super) fn mint(&self, store: &mut SecretStore) -> Result<Vec<Minted>, Failure> {
         let now = SystemClock::new().now();
-        store.ensure(&self.users, self.method, now).map_err(|error| operator::store_failure(&error))
+        let users = self.accounts.iter().map(|account| &account.name);
+        store.ensure(users, self.method, now).map_err(|error| operator::store_failure(&error))
     }
 
     /// Writes the credential of a secret, and notes that it is with whom it is for.
@@ -96,20 +94,22 @@ impl<'a> Minting<'a> {
         store: &mut SecretStore,
         minted: &Minted,
     ) -> Result<PathBuf, Failure> {
-        let user = self.mesh.user(minted.user().as_str()).ok_or_else(|| ours(&"a user is gone"))?;
-        let principal: &Principal = user.principal();
-        let sealed = !self.recipients.is_empty();
-        let file = self.folder.join(document_name(minted.user(), principal, sealed));
+        let mut accounts = self.accounts.iter();
+        let account = accounts.find(|account| account.name == *minted.user());
+        let account = account.ok_or_else(|| {
+            Failure::new(format!("{} is gone", minted.user()), "this is a mistake of ours")
+        })?;
+        let file = self.file(account);
         let to = (file.as_path(), self.overwrite);
         store
-            .hand_over(minted, principal, &self.endpoint, self.recipients, to)
+            .hand_over(minted, &account.principal, &self.endpoint, self.recipients, to)
             .map_err(|error| operator::hand_over_failure(&error))?;
         Ok(file)
     }
 }
 
 /// The folder, made for this user alone if it isn't there.
-fn made(folder: &Path) -> Result<(), Failure> {
+pub(super) fn made(folder: &Path) -> Result<(), Failure> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             let hint = "name a folder in one that is there, and that this user may write to";
@@ -119,6 +119,9 @@ fn made(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-fn ours(error: &impl ToString) -> Failure {
-    Failure::new(error.to_string(), "this is a mistake of ours")
+/// That somebody has no secret yet.
+pub(super) fn without_secret<'n>(names: impl Iterator<Item = &'n str>) -> Failure {
+    let names: Vec<&str> = names.collect();
+    let hint = "--credentials DIR mints them, and writes the credentials there";
+    Failure::new(format!("no secret yet: {}", names.join(", ")), hint)
 }

@@ -1,5 +1,7 @@
 //! `mesh perm`: accounts composed from a mesh's files, and who may what by them.
 
+#[cfg(unix)]
+mod broker;
 mod can_i;
 #[cfg(unix)]
 mod compose;

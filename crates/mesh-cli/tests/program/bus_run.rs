@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use mesh_control::folder::BusFolder;
 use mesh_testkit::servers::Certificate;
 use mesh_testkit::servers::nats::find_program;
 use rustix::process::{Pid, Signal, kill_process};
@@ -50,7 +51,7 @@ impl Bus {
              accounts {{ SYS {{}}, M {{ users: [ {{ user: {user}, password: \"{hash}\", permissions: {{\n  \
              publish: {{ deny: \">\" }}, subscribe: {{ deny: \">\" }} }} }} ] }} }}\n"
         );
-        self.folder.write("bus/nats-server.conf", text);
+        BusFolder::at(self.dir()).write(&text).unwrap();
     }
 
     fn dir(&self) -> String {

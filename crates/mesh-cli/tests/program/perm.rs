@@ -327,4 +327,43 @@ mod compose {
         let ran = compose(&folder, &format!("{arguments} --replace"));
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     }
+    #[test]
+    fn rabbitmqs_definitions_are_composed_from_a_store_of_their_own() {
+        let folder = mesh("perm-compose-rabbit");
+        let arguments = format!(
+            "--format rabbit --credentials credentials {PIN} --url amqps://bus.example/mesh"
+        );
+        let ran = compose(&folder, &arguments);
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        let file = folder.0.join("bus/rabbitmq-definitions.json");
+        assert_eq!(mode(&folder, "bus/rabbitmq-definitions.json"), 0o600);
+        let definitions: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let users = definitions["users"].as_array().unwrap().iter();
+        let mut users: Vec<&str> = users.map(|user| user["name"].as_str().unwrap()).collect();
+        users.sort_unstable();
+        assert_eq!(
+            users,
+            [
+                "builder.n1",
+                "builder.n2",
+                "host.n1",
+                "host.n2",
+                "n1.mail",
+                "n1.vault",
+                "n2.vault",
+                "person.ada",
+                "person.bob",
+                "substrate",
+            ]
+        );
+        let ran = compose(&folder, "--format rabbit --check");
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stdout));
+        let ran = compose(&folder, "");
+        assert_eq!(ran.status.code(), Some(2));
+        assert!(
+            text(&ran.stderr).contains("the store is another broker's"),
+            "{}",
+            text(&ran.stderr)
+        );
+    }
 }

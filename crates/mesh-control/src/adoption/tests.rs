@@ -140,7 +140,7 @@ fn others_may_go_on_and_nothing_of_theirs_may_be_changed() {
         ("the stream SHOP/ORDERS is gone", |survey| survey.streams.clear()),
         ("the stream SHOP/ORDERS is gone", |survey| orders(survey).created = "later".into()),
         ("the stream SHOP/ORDERS is configured otherwise", |survey| {
-            orders(survey).config = json!({})
+            orders(survey).config = json!({});
         }),
         ("the stream SHOP/ORDERS stands further back", |survey| orders(survey).last = 8),
         ("the consumer SHOP/ORDERS/till is gone", |survey| orders(survey).consumers.clear()),

@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use mesh_core::identity::Principal;
 use mesh_core::manifest::{
@@ -29,10 +29,10 @@ impl Composition {
     /// assignment of its module's name.
     ///
     /// A manifest that can't be read, two of one module of which none is the one that the mesh file names,
-    /// one that claims a seat which another module has, one that no assignment wants, and an assignment without one are [`refused`](Self::refused), and
-    /// everybody else is composed as if they were not there. What is wrong *between* files takes nothing
-    /// from anybody: a call of a tool that is not there is granted, since the caller's manifest says so,
-    /// and told as a [warning](Self::warnings).
+    /// one that claims a seat which another module has, one that no assignment wants, and an assignment
+    /// without one are [`refused`](Self::refused), and everybody else is composed as if they were not there.
+    /// What is wrong *between* files takes nothing from anybody: a call of a tool that is not there is
+    /// granted, since the caller's manifest says so, and told as a [warning](Self::warnings).
     ///
     /// # Errors
     /// Every [`Problem`] of the mesh file itself; a node that it does not list is one.
@@ -204,14 +204,13 @@ impl Composition {
 
 /// Takes out the modules that claim a seat which another has, and says that they are refused.
 fn second_claims(sound: &mut Vec<ModuleManifest>, problems: &[Problem]) -> Vec<Refused> {
+    let claims = problems.iter().filter(|p| matches!(p.kind, ProblemKind::SeatTaken { .. }));
+    // The last that is put in stays: the first of each file.
+    let claims: HashMap<&str, &Problem> = claims.rev().map(|p| (&*p.file, p)).collect();
     let mut refused = Vec::new();
     sound.retain(|manifest| {
-        let mut claims = problems.iter().filter(|problem| {
-            matches!(problem.kind, ProblemKind::SeatTaken { .. })
-                && *problem.file == *manifest.file()
-        });
-        let Some(claim) = claims.next() else { return true };
-        refused.push(Refused::of(Some(manifest.name.to_string()), claim.clone()));
+        let Some(claim) = claims.get(manifest.file()) else { return true };
+        refused.push(Refused::of(Some(manifest.name.to_string()), (*claim).clone()));
         false
     });
     refused

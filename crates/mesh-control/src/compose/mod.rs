@@ -31,7 +31,6 @@
 
 mod account;
 mod composition;
-mod conf;
 mod danger;
 mod error;
 mod grant;

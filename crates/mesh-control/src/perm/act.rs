@@ -31,13 +31,13 @@ pub enum Act {
 #[non_exhaustive]
 pub enum ActError {
     /// The subject, or the pattern.
-    #[error("the subject: {0}")]
+    #[error("the subject: {}", .0.problem)]
     Subject(#[source] SubjectError),
     /// The reply address.
-    #[error("the reply address: {0}")]
+    #[error("the reply address: {}", .0.problem)]
     Reply(#[source] SubjectError),
     /// The queue group.
-    #[error("the queue group: {0}")]
+    #[error("the queue group: {}", .0.problem)]
     Group(#[source] NameError),
 }
 

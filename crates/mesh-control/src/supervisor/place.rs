@@ -3,10 +3,16 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::watch::identity;
 use crate::folder::{BusFolder, FolderError};
 use crate::whole;
+
+/// How often the lock is tried, and how long it is waited for in between.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The folder, with the lock that says that it is supervised.
 pub(super) struct Place {
@@ -63,12 +69,16 @@ fn lock(bus: &BusFolder) -> Result<Option<Held>, FolderError> {
     let path = bus.lock_file();
     let failed = |error| FolderError::io("taking", &path)(error);
     let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
-        Ok(()) => {
-            let gone = || failed(io::ErrorKind::NotFound.into());
-            Ok(Some((file, identity(bus.path()).ok_or_else(gone)?)))
+    // Whoever asks whether the folder is supervised has the lock for an instant.
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Ok(()) => {
+                let gone = || failed(io::ErrorKind::NotFound.into());
+                return Ok(Some((file, identity(bus.path()).ok_or_else(gone)?)));
+            }
         }
     }
+    Ok(None)
 }

@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(10);
 const MAX_LINE: u64 = 64 * 1024;
 
 /// How the log says that a reload was refused.
-const REFUSED: &str = "Failed to reload server configuration: ";
+const REFUSED: &str = "[ERR] Failed to reload server configuration: ";
 
 /// Takes each line of the server's log, with its end.
 #[derive(Clone)]
@@ -205,13 +205,37 @@ fn pass_on(stderr: ChildStderr, log: &LogSink, tell: &watch::Sender<(u64, String
     while matches!((&mut reader).take(MAX_LINE).read_until(b'\n', &mut line), Ok(read) if read > 0)
     {
         let text = String::from_utf8_lossy(&line);
-        if let Some((_, reason)) = text.split_once(REFUSED) {
+        if let Some(reason) = refusal(&text) {
             tell.send_modify(|(count, last)| {
                 *count += 1;
-                reason.trim().clone_into(last);
+                reason.clone_into(last);
             });
         }
         (log.0)(&line);
         line.clear();
+    }
+}
+
+/// Why a reload was refused, if this line says so. What clients say can stand in the log, too, but not at the
+/// beginning of a line, after nothing but a process's number and the time.
+fn refusal(line: &str) -> Option<&str> {
+    let (before, reason) = line.split_once(REFUSED)?;
+    let is_plain = |c: char| c.is_ascii_digit() || matches!(c, '[' | ']' | '/' | ':' | '.' | ' ');
+    before.chars().all(is_plain).then_some(reason.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+
+    #[test]
+    fn a_refused_reload_is_heard_and_not_what_a_client_makes_of_it() {
+        let told = "[26290] 2026/11/30 19:04:23.419734 [ERR] Failed to reload server configuration: \
+                    config reload not supported for Port: old=1, new=2\n";
+        let reason = "config reload not supported for Port: old=1, new=2";
+        assert_eq!(refusal(told), Some(reason));
+        assert_eq!(refusal("[1] [ERR] Failed to reload server configuration: x\n"), Some("x"));
+        let made = told.replacen("[ERR]", "[DBG] 127.0.0.1:5 - cid:7 - \"a [ERR]", 1);
+        assert_eq!(refusal(&made), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mesh_control::compose::{ComposeError, Gateway, More, Place, Verifier};
+use mesh_control::compose::{ComposeError, Danger, Gateway, More, Place, Verifier};
 use mesh_core::mx::MailboxKind;
 
 use super::*;
@@ -94,5 +94,14 @@ fn a_path_that_no_server_could_read_is_refused_with_its_field() {
     assert_eq!(field, "bus.store_dir");
     let place = Place { monitor: Some("10.0.0.1:8222".parse().unwrap()), ..Place::default() };
     let refused = composed.nats(&hashes(&composed), &place).unwrap_err();
-    assert!(matches!(refused, ComposeError::Dangerous(_)), "{refused}");
+    assert!(matches!(refused, ComposeError::Dangerous(Danger::Monitoring(_))), "{refused}");
+}
+
+#[test]
+fn a_file_without_users_is_never_composed() {
+    let names = compose(MESH, &manifests());
+    let revoked = names.users().iter().map(|user| user.name().to_owned()).collect();
+    let nobody = compose_with(MESH, &manifests(), &More { revoked, ..More::default() });
+    let refused = nobody.nats(&hashes(&nobody), &Place::default()).unwrap_err();
+    assert_eq!(refused, ComposeError::Dangerous(Danger::NoUsers));
 }

@@ -7,7 +7,6 @@
 )]
 
 mod answers;
-mod danger;
 mod golden;
 mod lines;
 mod order;

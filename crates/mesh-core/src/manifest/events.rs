@@ -1,30 +1,40 @@
 //! Who emits what and who consumes it, over all modules.
 
-use super::resolve::{error, warning};
-use super::{AssignedModule, Mesh, Problem, ProblemKind};
-use crate::index::FilterIndex;
-use crate::subject::{MAX_SUBJECT_BYTES, Subject};
+use std::collections::HashMap;
 
-/// A module that consumes, and which of its patterns some event matches.
-struct Reader<'m> {
-    module: &'m AssignedModule,
-    met: Vec<bool>,
-    /// The bytes of its longest consumer, `<node>_<module>`; nothing, where it runs nowhere.
+use super::resolve::{error, warning};
+use super::{AssignedModule, EventPattern, Mesh, Problem, ProblemKind};
+use crate::index::FilterIndex;
+use crate::subject::{Filter, MAX_SUBJECT_BYTES, Subject};
+
+/// All who have one filter among their patterns. Many have the same: each event is compared with a filter
+/// once, and not with every reader of it.
+#[derive(Default)]
+struct Wanted {
+    met: bool,
+    /// The bytes of the longest consumer among them, `<node>_<module>`; nothing, where none runs.
     longest: Option<usize>,
 }
 
 impl Mesh {
     /// Looks each event up among all patterns at once: files may have ten thousands of either.
     pub(super) fn check_events(&self, problems: &mut Vec<Problem>) {
-        let mut readers: Vec<Reader<'_>> = self.modules().map(reader).collect();
-        let mut index = FilterIndex::new();
-        for (at, reader) in readers.iter().enumerate() {
-            for (number, pattern) in reader.module.manifest.consumes.iter().enumerate() {
-                for filter in pattern.filters() {
-                    // An index has room for far more than files can hold.
-                    let _ = index.add(filter, (at, number));
+        let mut numbers: HashMap<&Filter, usize> = HashMap::new();
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for module in self.modules() {
+            let longest = longest(module);
+            for filter in module.manifest.consumes.iter().flat_map(EventPattern::filters) {
+                let number = *numbers.entry(filter).or_insert(wanted.len());
+                if number == wanted.len() {
+                    wanted.push(Wanted::default());
                 }
+                wanted[number].longest = wanted[number].longest.max(longest);
             }
+        }
+        let mut index = FilterIndex::new();
+        for (filter, number) in &numbers {
+            // An index has room for far more than files can hold.
+            let _ = index.add(filter, *number);
         }
         for module in self.modules() {
             let manifest = &module.manifest;
@@ -33,10 +43,10 @@ impl Mesh {
                     continue;
                 };
                 let (mut consumed, mut longest) = (false, None);
-                index.for_each_match(&subject, |&(at, number)| {
+                index.for_each_match(&subject, |&number| {
                     consumed = true;
-                    readers[at].met[number] = true;
-                    longest = longest.max(readers[at].longest);
+                    wanted[number].met = true;
+                    longest = longest.max(wanted[number].longest);
                 });
                 let field = || format!("emits[{number}]");
                 // A dead letter goes back on `mesh.replay.<node>_<module>.<its module>.<its event>`.
@@ -52,22 +62,20 @@ impl Mesh {
                 }
             }
         }
-        for reader in &readers {
-            for (number, _) in reader.met.iter().enumerate().filter(|(_, met)| !**met) {
-                let field = format!("consumes[{number}]");
-                let manifest = &reader.module.manifest;
-                let kind = ProblemKind::NobodyEmits(manifest.consumes[number].clone());
-                problems.push(warning(manifest, &field, kind));
+        for manifest in self.modules().map(|module| &module.manifest) {
+            for (number, pattern) in manifest.consumes.iter().enumerate() {
+                let met = |filter| numbers.get(filter).is_some_and(|at| wanted[*at].met);
+                if !pattern.filters().iter().any(met) {
+                    let kind = ProblemKind::NobodyEmits(pattern.clone());
+                    problems.push(warning(manifest, &format!("consumes[{number}]"), kind));
+                }
             }
         }
     }
 }
 
-fn reader(module: &AssignedModule) -> Reader<'_> {
+/// The bytes of the module's longest consumer.
+fn longest(module: &AssignedModule) -> Option<usize> {
     let node = module.nodes.iter().map(|node| node.as_str().len()).max();
-    Reader {
-        met: vec![false; module.manifest.consumes.len()],
-        longest: node.map(|node| node + "_".len() + module.manifest.name.as_str().len()),
-        module,
-    }
+    node.map(|node| node + "_".len() + module.manifest.name.as_str().len())
 }

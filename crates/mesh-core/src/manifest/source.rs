@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::mend::{kind_of, mend};
@@ -19,7 +20,8 @@ const MAX_MISSHAPEN: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
     file: Arc<str>,
-    places: HashMap<String, Place>,
+    /// Shared: a file's places outnumber all else that is kept of it, and nothing changes them.
+    places: Arc<HashMap<String, Place>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,30 +62,28 @@ impl Source {
             problems.sort_by_key(|problem| (problem.line, problem.column));
             return Err(Problems::new(problems));
         }
-        let mut problems = Vec::new();
-        let mut left = table.clone();
-        let read = loop {
-            match T::deserialize(Deserializer::from(left.clone())) {
-                Ok(read) => break read,
-                Err(error) => {
-                    let (kind, span) = (kind_of(error.message()), error.span().unwrap_or_default());
-                    let mended = mend(left.get_mut(), &kind, &span);
-                    problems.push(problem(&field(&outline, &kind, &span), span.clone(), kind));
-                    if !mended || problems.len() == MAX_MISSHAPEN {
-                        problems.sort_by_key(|problem| problem.span.start);
-                        let mut rest = problem("", span, ProblemKind::Unfinished);
-                        rest.severity = Severity::Warning;
-                        problems.push(rest);
-                        return Err(Problems::new(problems));
-                    }
-                }
+        // Most files have nothing to mend: only the others are parsed again.
+        let (read, problems) = match T::deserialize(Deserializer::from(table)) {
+            Ok(read) => (read, Vec::new()),
+            Err(first) => {
+                let told = |kind: &ProblemKind, span: &Range<usize>| {
+                    problem(&field(&outline, kind, span), span.clone(), kind.clone())
+                };
+                let again = DeTable::parse_recoverable(text).0;
+                mended(again, first, told).map_err(|Unfinished { mut problems, span }| {
+                    let mut rest = problem("", span, ProblemKind::Unfinished);
+                    rest.severity = Severity::Warning;
+                    problems.push(rest);
+                    Problems::new(problems)
+                })?
             }
         };
         let places = outline.into_spans().map(|(path, span)| {
             let (line, column) = places.at(span.start);
             (path, Place { line, column, span })
         });
-        Ok((Self { file, places: places.collect() }, read, problems))
+        let places = Arc::new(places.collect());
+        Ok((Self { file, places }, read, problems))
     }
 
     pub(super) fn file(&self) -> &Arc<str> {
@@ -115,6 +115,34 @@ impl Source {
             column,
             span,
             kind,
+        }
+    }
+}
+
+/// What was wrong, in the file's order, and the place where the reading ended.
+struct Unfinished {
+    problems: Vec<Problem>,
+    span: Range<usize>,
+}
+
+/// Reads on after `error`, with something else in the place of what is wrong: what is read, and all that was
+/// wrong. Unfinished, where too much is, or something that nothing can stand for.
+fn mended<T: DeserializeOwned>(
+    mut left: Spanned<DeTable<'_>>,
+    mut error: toml::de::Error,
+    told: impl Fn(&ProblemKind, &Range<usize>) -> Problem,
+) -> Result<(T, Vec<Problem>), Unfinished> {
+    let mut problems = Vec::new();
+    loop {
+        let (kind, span) = (kind_of(error.message()), error.span().unwrap_or_default());
+        problems.push(told(&kind, &span));
+        if !mend(left.get_mut(), &kind, &span) || problems.len() == MAX_MISSHAPEN {
+            problems.sort_by_key(|problem| problem.span.start);
+            return Err(Unfinished { problems, span });
+        }
+        match T::deserialize(Deserializer::from(left.clone())) {
+            Ok(read) => return Ok((read, problems)),
+            Err(another) => error = another,
         }
     }
 }

@@ -37,10 +37,10 @@ impl Streams for Port {
             operation: Operation::Append,
         };
         let appended = broker.keep(stream, &message, append)?;
-        if !appended.duplicate {
-            if let Some(full) = broker.reach(offer(&route, message, from.who), from).full {
-                self.wait(full).await;
-            }
+        if !appended.duplicate
+            && let Some(full) = broker.reach(offer(&route, message, from.who), from).full
+        {
+            self.wait(full).await;
         }
         Ok(appended)
     }

@@ -1,5 +1,6 @@
 //! Accounts and users as a nats-server reads them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -8,7 +9,7 @@ use mesh_core::permissions::{Permissions, Responses, Rules};
 use mesh_core::topology::Passage;
 
 use super::super::{Account, ComposeError, Verifier};
-use super::quote::quoted;
+use super::quote::{quote, quoted};
 
 /// Who logs in where, and what passes between the accounts: the part of a nats-server's configuration
 /// that says `system_account` and `accounts`. [`Composition::nats`](super::super::Composition::nats)
@@ -183,7 +184,10 @@ fn line(
 /// A user's permissions as nats-server reads them. An empty list would allow everything.
 fn permissions(permissions: &Permissions) -> Result<String, ComposeError> {
     let Permissions { publish, subscribe, responses } = permissions;
-    let mut text = format!("{{ publish: {}, subscribe: {}", rules(publish)?, rules(subscribe)?);
+    let mut text = "{ publish: ".to_owned();
+    rules(&mut text, publish)?;
+    text.push_str(", subscribe: ");
+    rules(&mut text, subscribe)?;
     if let Some(Responses { max, expires }) = responses {
         let expires = expires.as_millis();
         _ = write!(text, ", allow_responses: {{ max: {max}, expires: \"{expires}ms\" }}");
@@ -191,25 +195,36 @@ fn permissions(permissions: &Permissions) -> Result<String, ComposeError> {
     Ok(text + " }")
 }
 
-fn rules(rules: &Rules) -> Result<String, ComposeError> {
-    let list = |mut texts: Vec<String>| {
-        // In one order, whatever order the files have.
-        texts.sort_unstable();
-        texts.dedup();
-        let texts: Result<Vec<_>, _> = texts.iter().map(|text| quoted("a subject", text)).collect();
-        Ok::<_, ComposeError>(texts?.join(", "))
-    };
-    let allowed = rules.allowed().iter().map(|rule| match &rule.group {
-        Some(group) => format!("{} {group}", rule.filter),
-        None => rule.filter.to_string(),
-    });
-    let denied = rules.denied().iter().map(ToString::to_string);
+fn rules(text: &mut String, rules: &Rules) -> Result<(), ComposeError> {
     if rules.allowed().is_empty() {
-        return Ok("{ deny: [\">\"] }".to_owned());
+        text.push_str("{ deny: [\">\"] }");
+        return Ok(());
     }
-    let mut text = format!("{{ allow: [{}]", list(allowed.collect())?);
+    let allowed = rules.allowed().iter().map(|rule| match &rule.group {
+        Some(group) => Cow::Owned(format!("{} {group}", rule.filter)),
+        None => Cow::Borrowed(rule.filter.as_str()),
+    });
+    text.push_str("{ allow: ");
+    list(text, allowed.collect())?;
     if !rules.denied().is_empty() {
-        _ = write!(text, ", deny: [{}]", list(denied.collect())?);
+        text.push_str(", deny: ");
+        list(text, rules.denied().iter().map(|filter| filter.as_str().into()).collect())?;
     }
-    Ok(text + " }")
+    text.push_str(" }");
+    Ok(())
+}
+
+/// In one order, whatever order the files have.
+fn list(text: &mut String, mut items: Vec<Cow<'_, str>>) -> Result<(), ComposeError> {
+    items.sort_unstable();
+    items.dedup();
+    text.push('[');
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            text.push_str(", ");
+        }
+        quote(text, "a subject", item)?;
+    }
+    text.push(']');
+    Ok(())
 }

@@ -22,10 +22,10 @@ pub(super) fn file(
     verifiers: &dyn Verifiers,
     place: &Place,
 ) -> Result<String, ComposeError> {
+    let bus = composition.bus();
+    Danger::monitoring(place.monitor.unwrap_or(bus.monitor))?;
     let accounts = accounts(composition, verifiers)?;
-    let text = head(composition.bus(), place, &accounts)? + &accounts.block()?;
-    Danger::check(&text)?;
-    Ok(text)
+    Ok(head(bus, place, &accounts)? + &accounts.block()?)
 }
 
 /// Everybody, each in their account.
@@ -34,6 +34,7 @@ pub(super) fn accounts(
     verifiers: &dyn Verifiers,
 ) -> Result<Accounts, ComposeError> {
     let bus = composition.bus();
+    Danger::nobody(composition.users())?;
     let mut accounts = Accounts::of(bus);
     let mut without = Vec::new();
     for user in composition.users() {

@@ -180,7 +180,7 @@ fn what_cant_be_tried_is_refused_by_what_is_wrong() {
     assert!(matches!(Act::subscribe("a", Some("g g")), Err(ActError::Group(_))));
     assert_eq!(
         Act::publish("a.*", None).unwrap_err().to_string(),
-        "the subject: subject: wildcard at offset 2"
+        "the subject: wildcard at offset 2"
     );
 }
 
