@@ -281,7 +281,8 @@ fn as_process_1_it_obeys_signals_reloads_and_waits_for_everybodys_orphans() {
     assert!(!bus.serves());
 }
 
-/// How to begin such a namespace here. Where that is forbidden it is said; in CI it fails.
+/// How to begin such a namespace here. Where that is forbidden it fails if `MESH_NAMESPACES` is `required`, as
+/// `.ci/run` has it, and else it is said.
 #[cfg(target_os = "linux")]
 #[expect(clippy::print_stderr, reason = "what a test has to say")]
 fn unshare() -> Option<Vec<&'static str>> {

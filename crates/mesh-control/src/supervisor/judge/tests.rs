@@ -36,7 +36,11 @@ fn a_locked_down_file_has_no_fault() {
 fn what_is_valid_and_dangerous_is_a_fault_with_its_line() {
     for (from, to, told) in [
         ("accounts {", "others {", "there are no accounts"),
-        ("\n    { user", "\n] } \n B { c: [ { user", "no account has a user"),
+        (
+            "\n    { user",
+            "\n] } \n B { c: [ { user",
+            "no account has a user: a reload drops everybody, and a server that starts so lets in",
+        ),
         ("users: [\n", "users: [], nkeys: [\n", "line 10: account BUS has an empty list of users"),
         ("timeout: 10", "timeout: 10, users: [{user: a}]", "line 4: authorization { users }"),
         ("timeout: 10", "token: abc", "authorization { token }"),

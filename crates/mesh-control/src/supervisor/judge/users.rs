@@ -28,7 +28,9 @@ pub(super) fn judge(root: &Map, found: &mut Judgement) {
         users += account(name, node, system == Some(name), found);
     }
     if users == 0 {
-        found.fault(node, "no account has a user: nobody is let in", "compose it with its users");
+        let problem = "no account has a user: a reload drops everybody, and a server that \
+             starts so lets in everybody";
+        found.fault(node, problem, "compose it with its users");
     }
 }
 
@@ -67,8 +69,9 @@ fn account(name: &str, node: &Node, is_system: bool, found: &mut Judgement) -> u
     for node in lists {
         let users = node.value.list().unwrap_or_default();
         if users.is_empty() {
-            let problem =
-                format!("account {name} has an empty list of users: a reload drops all of them");
+            let problem = format!(
+                "account {name} has an empty list of users: nobody comes in there any more"
+            );
             found.fault(node, problem, "write its users, or leave the list out");
         }
         for user in users {
