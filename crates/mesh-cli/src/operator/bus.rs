@@ -51,6 +51,14 @@ pub(crate) fn wait(
     let failed = |what: String| Err(Failure::new(what, hint).at(folder.path().display()));
     match folder.wait(file, patience).map_err(|error| untold(&error))? {
         Awaited::Unsupervised => Ok(Reached::NoBus),
+        Awaited::LeftAlone(pid) => {
+            let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let what = format!(
+                "the server{process} runs on with what was composed before, and nobody reloads it: its supervisor was killed"
+            );
+            let hint = "end that process, and start `mesh bus run` again: it takes up the new file";
+            Err(Failure::new(what, hint).at(folder.path().display()))
+        }
         Awaited::Judged(report) => match report.outcome {
             Outcome::Live => Ok(Reached::Live),
             outcome => {
