@@ -170,8 +170,14 @@ impl BusFolder {
         let deadline = Instant::now() + patience;
         loop {
             if !self.is_supervised()? {
-                let left = self.report().ok().flatten().filter(runs_on);
-                return Ok(left.map_or(Awaited::Unsupervised, |left| Awaited::LeftAlone(left.pid)));
+                return Ok(match self.report().ok().flatten().filter(runs_on) {
+                    // With this very file.
+                    Some(left) if left.file == Some(file) && left.running == left.file => {
+                        Awaited::Judged(Box::new(left))
+                    }
+                    Some(left) => Awaited::LeftAlone(left.pid),
+                    None => Awaited::Unsupervised,
+                });
             }
             if let Some(report) = self.report()?.filter(|report| report.file == Some(file)) {
                 return Ok(Awaited::Judged(Box::new(report)));

@@ -61,8 +61,18 @@ impl<'a> Supervisor<'a> {
         let seen = seen.map_or(Seen::Nothing, Seen::File);
         let report = ReloadReport::new(clock.now(), outcome, None);
         let tell = Box::new(tell);
-        let mut started =
-            Self { settings, clock, tell, place, children, server, running, confirmed: true, seen, report };
+        let mut started = Self {
+            settings,
+            clock,
+            tell,
+            place,
+            children,
+            server,
+            running,
+            confirmed: true,
+            seen,
+            report,
+        };
         started.tell(Verdict::of(outcome, error), began.elapsed());
         Ok(started)
     }

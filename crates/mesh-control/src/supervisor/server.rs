@@ -266,7 +266,10 @@ mod tests {
                     config reload not supported for Port: old=1, new=2\n";
         let reason = "config reload not supported for Port: old=1, new=2";
         assert_eq!(after(REFUSED, told), Some(reason));
-        assert_eq!(after(REFUSED, "[1] [ERR] Failed to reload server configuration: x\n"), Some("x"));
+        assert_eq!(
+            after(REFUSED, "[1] [ERR] Failed to reload server configuration: x\n"),
+            Some("x")
+        );
         let made = told.replacen("[ERR]", "[DBG] 127.0.0.1:5 - cid:7 - \"a [ERR]", 1);
         assert_eq!(after(REFUSED, &made), None);
         let id = "[1] 2026/11/30 20:40:19.463554 [INF]   ID:       NB5V3FY52M\n";

@@ -69,7 +69,8 @@ fn a_right_that_comes_is_told_with_its_line_and_widens_and_the_way_back_does_not
 
 #[test]
 fn an_event_more_in_consumes_is_heard_and_widens_though_the_right_to_be_delivered_stays() {
-    let [there, back] = both_ways(&[("consumes = ['vault.*']", "consumes = ['vault.*', 'mail.sent']")]);
+    let [there, back] =
+        both_ways(&[("consumes = ['vault.*']", "consumes = ['vault.*', 'mail.sent']")]);
     let sent = "mesh.deliver.EVENTS.n1_mail (mesh.events.mail.sent), mail.toml:4:12: consumes";
     assert_eq!(there, (format!("~ mail.n1\n  + {sent}"), true));
     assert_eq!(back, (format!("~ mail.n1\n  - {sent}"), false));
