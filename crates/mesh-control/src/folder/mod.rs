@@ -199,7 +199,7 @@ impl BusFolder {
     pub fn is_supervised(&self) -> Result<bool, FolderError> {
         let path = self.lock_file();
         let failed = FolderError::io("looking at", &path);
-        match opened(&path, File::options().read(true)) {
+        match opened(&path, File::options().read(true), Links::Refuse) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(failed(error)),
             // Closing it gives the lock back at once.
@@ -262,13 +262,28 @@ fn mode(_: &Path) -> Option<u32> {
     None
 }
 
+/// What is done with a link.
+#[derive(Clone, Copy)]
+pub(crate) enum Links {
+    /// It leads to the file: who composes may swap what is behind it.
+    Follow,
+    /// It is refused: behind it would be a file of somebody's choice, for the supervisor to make.
+    Refuse,
+}
+
 /// Opens a file, and never waits for one: a pipe without somebody at its other end would be waited for.
-pub(crate) fn opened(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+pub(crate) fn opened(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<File> {
     #[cfg(unix)]
     {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
+        use rustix::fs::OFlags;
+        let flags = match links {
+            Links::Follow => OFlags::NONBLOCK,
+            Links::Refuse => OFlags::NONBLOCK | OFlags::NOFOLLOW,
+        };
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
     }
+    #[cfg(not(unix))]
+    let _ = links;
     options.open(path)
 }
 
@@ -279,7 +294,7 @@ pub(crate) fn read_composed(path: &Path) -> Result<Option<Vec<u8>>, FolderError>
 
 /// The whole file, if it is there.
 fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FolderError> {
-    let file = match opened(path, File::options().read(true)) {
+    let file = match opened(path, File::options().read(true), Links::Follow) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(FolderError::io("reading", path))?,
     };
