@@ -41,7 +41,7 @@ async fn a_blocked_publisher_hears_why_in_its_time_and_goes_on_afterwards() {
     streams.append(bed::event("before"), bed::appending("before", LONG)).await.unwrap();
 
     set_alarm(&server, true).await;
-    let said = word_of_the_alarm(&streams).await;
+    let said = word_of_the_alarm(streams).await;
     assert!(said.contains("low on memory"), "{said}");
     let began = Instant::now();
     let options = PublishOptions { timeout: TIME, ..PublishOptions::default() };
@@ -97,7 +97,7 @@ async fn a_blocked_connection_closes_in_its_time_and_names_what_was_lost() {
             streams.append(bed::event("x"), bed::appending("x", LONG)).await
         })
     };
-    word_of_the_alarm(&streams).await;
+    word_of_the_alarm(streams).await;
     let began = Instant::now();
     let report = mail.transport().close(Duration::from_secs(2)).await;
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
@@ -121,7 +121,7 @@ async fn what_was_read_is_settled_while_the_broker_takes_no_messages() {
     let mut deliveries = streams.consume(consumer, options).await.unwrap();
     let first = deliveries.next().await.unwrap().unwrap();
     set_alarm(&server, true).await;
-    word_of_the_alarm(&streams).await;
+    word_of_the_alarm(streams).await;
     first.ack().await.unwrap();
     // More than what had come before the alarm.
     for _ in 1..EVENTS {

@@ -144,7 +144,7 @@ async fn what_differs_is_named_and_put_right_or_refused_as_the_table_says_and_no
             match one.end {
                 End::Mended => assert_eq!(*verdict, Verdict::Mendable, "{one:?}"),
                 End::Asked => {
-                    assert!(matches!(verdict, Verdict::Refused { .. }), "{one:?}: {verdict:?}")
+                    assert!(matches!(verdict, Verdict::Refused { .. }), "{one:?}: {verdict:?}");
                 }
                 End::Stuck => assert!(
                     matches!(verdict, Verdict::Stuck { .. } | Verdict::Mendable),

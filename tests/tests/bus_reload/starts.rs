@@ -115,11 +115,12 @@ async fn a_lame_duck_lets_its_clients_stay_takes_no_new_ones_and_ends_at_once_wh
     let bed = Bed::raise(layout(), INTERVAL).await;
     let mut stays = bed.admitted("tool.n1").await;
     bed.orders.send(Order::LameDuck).await.unwrap();
-    let mut refused = false;
-    while !refused {
-        refused = bed.raw("caller.n1").await.is_err();
+    while !bed.log().contains("Entering lame duck mode") {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    // At once: after ten seconds the server begins to send its clients away.
     assert!(stays.settle().await.unwrap().errors.is_empty());
+    bed.raw("caller.n1").await.unwrap_err();
     bed.orders.send(Order::End).await.unwrap();
     let (ended, _place) = bed.ended().await;
     assert_eq!((ended.how, ended.asked, ended.killed), (Ending::Code(0), true, false));

@@ -40,9 +40,9 @@ pub fn of(composition: &Composition, user: &User) -> Vec<Flow> {
         }
         Principal::Host { node } => of_host(node, &mut flows),
         Principal::Builder { .. } => {
-            flows.push(Flow::Append(subject(MeshSubject::Built)));
+            flows.push(Flow::Append(subject(&MeshSubject::Built)));
             let consumer = consumer(StreamName::Builds, ConsumerName::new("builder").unwrap());
-            flows.push(Flow::Read(consumer, subject(MeshSubject::BuildRequest)));
+            flows.push(Flow::Read(consumer, subject(&MeshSubject::BuildRequest)));
         }
         Principal::Person { name } => {
             let access = composition.mesh().people().find(|(known, _)| *known == name);
@@ -57,7 +57,7 @@ pub fn of(composition: &Composition, user: &User) -> Vec<Flow> {
             flows.extend(tools.into_iter().map(|(subject, by)| Flow::Ask(subject, by)));
         }
         Principal::Enrolment { token } => {
-            flows.push(Flow::Append(subject(MeshSubject::Enrol)));
+            flows.push(Flow::Append(subject(&MeshSubject::Enrol)));
             let answer = text(&format!("_INBOX.enrol.{token}.answer"));
             let inbox = Filter::new(format!("_INBOX.enrol.{token}.>")).unwrap();
             flows.push(Flow::Hear(answer, inbox));
@@ -79,7 +79,7 @@ fn of_module(
     let name = &manifest.name;
     for event in &manifest.emits {
         let event = MeshSubject::Event { module: name.clone(), event: event.clone() };
-        flows.push(Flow::Append(subject(event)));
+        flows.push(Flow::Append(subject(&event)));
     }
     if !manifest.consumes.is_empty() {
         let consumer = consumer(StreamName::Events, ConsumerName::of_module(node, name));
@@ -104,25 +104,25 @@ fn of_module(
 }
 
 fn of_host(node: &NodeName, flows: &mut Vec<Flow>) {
-    flows.push(Flow::Append(subject(MeshSubject::Report { node: node.clone() })));
-    flows.push(Flow::Say(subject(MeshSubject::Alive { node: node.clone() })));
+    flows.push(Flow::Append(subject(&MeshSubject::Report { node: node.clone() })));
+    flows.push(Flow::Say(subject(&MeshSubject::Alive { node: node.clone() })));
     flows.push(Flow::Ask(text(&format!("mesh.ask.{node}.credential")), controller()));
     let consumer = consumer(StreamName::Nodes, ConsumerName::of_node(node));
-    flows.push(Flow::Read(consumer, subject(MeshSubject::Declare { node: node.clone() })));
+    flows.push(Flow::Read(consumer, subject(&MeshSubject::Declare { node: node.clone() })));
 }
 
 fn of_controller(composition: &Composition, account: Account, flows: &mut Vec<Flow>) {
     let node = composition.mesh().nodes().first().cloned();
     let node = node.unwrap_or_else(|| "n1".parse().unwrap());
     if account != Account::Edge {
-        flows.push(Flow::Append(subject(MeshSubject::Declare { node: node.clone() })));
-        flows.push(Flow::Append(subject(MeshSubject::BuildRequest)));
-        flows.push(Flow::Append(subject(MeshSubject::DeadLetter)));
+        flows.push(Flow::Append(subject(&MeshSubject::Declare { node: node.clone() })));
+        flows.push(Flow::Append(subject(&MeshSubject::BuildRequest)));
+        flows.push(Flow::Append(subject(&MeshSubject::DeadLetter)));
         flows.push(Flow::Append(text("mesh.replay.n1_mail.shop.sold")));
-        let alive = subject(MeshSubject::Alive { node: node.clone() });
+        let alive = subject(&MeshSubject::Alive { node: node.clone() });
         flows.push(Flow::Hear(alive, Filter::new("mesh.control.*.alive").unwrap()));
         let own = || ConsumerName::new("controller").unwrap();
-        let report = subject(MeshSubject::Report { node: node.clone() });
+        let report = subject(&MeshSubject::Report { node: node.clone() });
         flows.push(Flow::Read(consumer(StreamName::Control, own()), report));
         let notice = "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.EVENTS.n1_mail";
         flows.push(Flow::Read(consumer(StreamName::Advisories, own()), text(notice)));
@@ -149,7 +149,7 @@ fn tool(module: &str, tool: &str) -> (Subject, Principal) {
     let module: mesh_core::name::ModuleName = module.parse().unwrap();
     let tool: ToolName = tool.parse().unwrap();
     let by = Principal::Module { node: "n9".parse().unwrap(), module: module.clone() };
-    (subject(MeshSubject::Tool { module, tool }), by)
+    (subject(&MeshSubject::Tool { module, tool }), by)
 }
 
 /// Who answers what is asked of `by`.
@@ -161,7 +161,7 @@ fn consumer(stream: StreamName, name: ConsumerName) -> ConsumerRef {
     ConsumerRef::new(stream, name)
 }
 
-fn subject(of: MeshSubject) -> Subject {
+fn subject(of: &MeshSubject) -> Subject {
     of.to_subject().unwrap()
 }
 

@@ -14,6 +14,7 @@ use mesh_core::port::{Capability, Connection, DriftMode, ErrorKind, Operation, T
 use mesh_core::time::Timestamp;
 use mesh_core::topology::{ConsumerRef, StreamName, Topology, api_filter};
 use mesh_testkit::fixtures::{controller, node};
+use mesh_testkit::servers::ServerError;
 use mesh_testkit::servers::nats::{Account, Layout, NatsConfig, NatsServer, User};
 use mesh_testkit::suite::{Bed, Harness, Hook, HookError, StartError};
 use mesh_transport_nats::{DeadLetterKeeper, NatsOptions, Target, connect};
@@ -42,7 +43,7 @@ impl Harness for Nats {
 
     async fn start(&self, topology: &Topology) -> Result<Arc<dyn Bed>, StartError> {
         let layout = self.layout()?;
-        let server = NatsServer::launch(config(&layout)).await?;
+        let server = NatsServer::launch(config(&layout)?).await?;
         let mut bed = Server { on: *self, server, layout: Mutex::new(layout), controller: None };
         let controller = bed.connect(controller(), None).await?;
         controller.administration()?.assert(topology, DriftMode::Report).await?;
@@ -78,8 +79,8 @@ impl Nats {
     }
 }
 
-fn config(layout: &Layout) -> NatsConfig {
-    NatsConfig::new().jetstream().with(layout.lines().unwrap())
+fn config(layout: &Layout) -> Result<NatsConfig, ServerError> {
+    Ok(NatsConfig::new().jetstream().with(layout.lines()?))
 }
 
 /// Whether somebody's user is beside the streams: the controller's, unless it may not use the API.
@@ -116,7 +117,7 @@ impl Bed for Server {
                 let account = self.on.account(in_bus);
                 let user = User::named(name.clone(), account, principal.clone(), permissions);
                 let next = layout.clone().with_user(user.map_err(broken)?);
-                self.server.reload(config(&next)).await.map_err(broken)?;
+                self.server.reload(config(&next).map_err(broken)?).await.map_err(broken)?;
                 *layout = next;
                 name
             }
@@ -146,7 +147,7 @@ impl Bed for Server {
                 next = next.with_user(user);
             }
         }
-        self.server.reload(config(&next)).await?;
+        self.server.reload(config(&next)?).await?;
         *layout = next;
         Ok(())
     }

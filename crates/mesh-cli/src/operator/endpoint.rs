@@ -53,7 +53,7 @@ impl At {
             }
         };
         let fingerprints = match &*self.fingerprint {
-            [] => certificate(match &self.certificate {
+            [] => certificate(&match &self.certificate {
                 Some(path) => path.clone(),
                 None => folder.join(bus.tls.cert.as_str()),
             })?
@@ -68,9 +68,9 @@ impl At {
 }
 
 /// The fingerprint of the first certificate in a file: the one that is presented.
-fn certificate(path: PathBuf) -> Result<Fingerprint, Failure> {
+fn certificate(path: &Path) -> Result<Fingerprint, Failure> {
     let hint = "name the certificate that the bus presents with --certificate, or its SHA-256 with --fingerprint";
-    let pem = input::bytes(&path, MOST).map_err(|failure| failure.or(hint))?;
+    let pem = input::bytes(path, MOST).map_err(|failure| failure.or(hint))?;
     mesh_control::secrets::certificate_fingerprint(&pem)
         .ok_or_else(|| Failure::new("no certificate in PEM is in it", hint).at(path.display()))
 }

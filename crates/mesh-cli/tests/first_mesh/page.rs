@@ -52,10 +52,9 @@ pub(crate) fn follow() {
     programs(&bin);
     let ports = ports();
     let at_free_ports = |text: &str| {
-        let moved = ports.iter().fold(text.to_owned(), |text, (old, new)| {
+        ports.iter().fold(text.to_owned(), |text, (old, new)| {
             text.replace(&format!("127.0.0.1:{old}"), &format!("127.0.0.1:{new}"))
-        });
-        moved
+        })
     };
     let mut script = String::new();
     let mut expected: Vec<(usize, String)> = Vec::new();

@@ -19,7 +19,7 @@ pub(crate) async fn shop() -> Result<(), Box<dyn std::error::Error>> {
     match broker.request::<_, _, u32>(("ledger", "balance"), &()).await {
         Err(RequestError::Denied(_)) => println!("shop may not ask ledger.balance"),
         Err(RequestError::Unavailable(_)) => {
-            println!("shop may ask ledger.balance, and nobody serves it")
+            println!("shop may ask ledger.balance, and nobody serves it");
         }
         other => println!("{other:?}"),
     }

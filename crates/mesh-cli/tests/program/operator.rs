@@ -349,10 +349,7 @@ fn a_credential_is_not_handed_over_before_the_server_runs_with_it() {
         bus.tell(&report).unwrap();
     };
     let before = Digest::of(bed.composed());
-    let supervisor = std::thread::spawn({
-        let bus = bus.clone();
-        move || refuse(&bus, &before)
-    });
+    let supervisor = std::thread::spawn(move || refuse(&bus, &before));
     let told = bed.refused(&operator("issue ada --plain --out ada.json"));
     supervisor.join().unwrap();
     assert!(told.contains("refused") && told.contains("nats-server.conf:7: not today"), "{told}");

@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use super::{Permissions, Responses, Rule};
 use crate::subject::Filter;
 

@@ -85,7 +85,7 @@ fn report(report: &ReloadReport, took_ms: u64, f: &mut fmt::Formatter<'_>) -> fm
             writeln!(f, ", after {took_ms} ms")?;
         }
         other => {
-            writeln!(f, "{FAINT}{at}{FAINT:#} {ERROR}{other}{ERROR:#}: the server runs as before")?
+            writeln!(f, "{FAINT}{at}{FAINT:#} {ERROR}{other}{ERROR:#}: the server runs as before")?;
         }
     }
     if let Some(error) = &report.error {

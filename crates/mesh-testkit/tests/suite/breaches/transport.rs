@@ -17,6 +17,10 @@ pub(super) const BREACHES: &[Breach] = &[
     ("publish_requiring_a_receiver_needs_one", "publishes to nobody"),
     ("publish_requiring_a_receiver_needs_one", "shows where it waits for the broker"),
     (
+        "publish_requiring_a_receiver_tells_each_its_own",
+        "forgets who is absent when there are many",
+    ),
+    (
         "publish_requiring_a_receiver_brings_no_reply_address",
         "takes a reply address for a receiver",
     ),

@@ -23,6 +23,7 @@ pub struct Link {
     pub owed: Mutex<Option<TransportError>>,
     /// Denials so far.
     denials: AtomicUsize,
+    absences: AtomicUsize,
     /// Confirmations that a broken transport matches with whoever comes first.
     pub confirmed: Mutex<VecDeque<Appended>>,
     /// What a broken transport holds during a call.
@@ -52,6 +53,7 @@ impl Link {
             held: Mutex::default(),
             owed: Mutex::default(),
             denials: AtomicUsize::new(0),
+            absences: AtomicUsize::new(0),
             confirmed: Mutex::default(),
             stuck: AtomicBool::new(false),
         }
@@ -139,7 +141,7 @@ impl Link {
         let denied = TransportError::new(ErrorKind::Denied, operation).about(subject.as_str());
         let of_broker = |reply: &Subject| {
             let text = reply.as_str();
-            ["$JS.ACK.", "_R_.", "$GR."].iter().any(|prefix| text.starts_with(prefix))
+            ["$JS.ACK.", "_R_.", "$GR.", "_GR_."].iter().any(|prefix| text.starts_with(prefix))
         };
         if message.reply().is_some_and(of_broker) && !self.breaks("takes any broker reply") {
             return Err(denied);
@@ -159,6 +161,13 @@ impl Link {
             return Ok(());
         }
         Err(denied)
+    }
+
+    /// Whether it is told that nobody is there.
+    pub fn tells_absence(&self) -> bool {
+        let absences = self.absences.fetch_add(1, Ordering::Relaxed) + 1;
+        !self.breaks("publishes to nobody")
+            && !(self.breaks("forgets who is absent when there are many") && absences > 10)
     }
 
     pub fn may_subscribe(

@@ -184,15 +184,14 @@ impl Transport for Link {
         if self.owed.lock().is_some() {
             return Ok(());
         }
-        let required = options.require_receiver && !self.breaks("publishes to nobody")
-            || self.breaks("wants a receiver for everything");
+        let all = self.breaks("wants a receiver for everything");
         let message = match self.breaks("shows where it waits for the broker") {
             true if options.require_receiver => self.waiting_for_broker(message),
             _ => message,
         };
         let reply = message.reply().cloned();
         if self.send(message) == 0 {
-            if required {
+            if all || options.require_receiver && self.tells_absence() {
                 return Err(TransportError::new(ErrorKind::NoResponders, Operation::Publish));
             }
             if let Some(reply) = reply.filter(|_| self.breaks("speaks at the reply address")) {
