@@ -109,7 +109,7 @@ fn a_server_whose_supervisor_was_killed_is_told_and_is_not_no_server() {
     report.monitor = Some(server.local_addr().unwrap());
     (report.digest, report.pid) = (Some(Digest::of("what it runs with")), Some(7));
     bus.tell(&report).unwrap();
-    let answers = std::thread::spawn(move || {
+    let answers = thread::spawn(move || {
         for told in [Digest::of("what it runs with"), Digest::of("what another runs with")] {
             let (mut client, _) = server.accept().unwrap();
             let mut asked = [0; 4096];
