@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use mesh_control::compose::{ComposeError, Composition, More, Place};
 use mesh_control::folder::{Awaited, BusFolder, Digest, FolderError, Outcome};
-use mesh_control::secrets::SecretStore;
+use mesh_control::secrets::{SecretStore, StoreError};
+use mesh_core::name::UserName;
 use serde::Serialize;
 
 use super::arguments::Places;
+use super::failure::store_failure;
 use crate::mesh_files::MeshFiles;
 use crate::shell::Failure;
 
@@ -33,7 +35,8 @@ pub(super) fn recompose(
     let composition = files.compose(&more)?;
     refused(files, &composition, places)?;
     let folder = BusFolder::at(&places.bus);
-    let text = composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error))?;
+    let text =
+        composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error, store))?;
     let written = folder.write(&text).map_err(|error| untold(&error))?;
     let Some(patience) = places.patience() else {
         return Ok(Reached::NotWaited);
@@ -51,6 +54,14 @@ pub(crate) fn wait(
     let failed = |what: String| Err(Failure::new(what, hint).at(folder.path().display()));
     match folder.wait(file, patience).map_err(|error| untold(&error))? {
         Awaited::Unsupervised => Ok(Reached::NoBus),
+        Awaited::LeftAlone(pid) => {
+            let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let what = format!(
+                "the server{process} runs on with what was composed before, and nobody reloads it: its supervisor was killed"
+            );
+            let hint = "end that process, and start `mesh bus run` again: it takes up the new file";
+            Err(Failure::new(what, hint).at(folder.path().display()))
+        }
         Awaited::Judged(report) => match report.outcome {
             Outcome::Live => Ok(Reached::Live),
             outcome => {
@@ -77,12 +88,26 @@ fn refused(files: &MeshFiles, composition: &Composition, places: &Places) -> Res
         .or("--leave-out-refused composes all the same, and takes these modules' accounts away"))
 }
 
-fn uncomposed(error: &ComposeError) -> Failure {
+fn uncomposed(error: &ComposeError, store: &SecretStore) -> Failure {
+    if let ComposeError::NoVerifier(users) = error
+        && let Some(damage) = damage(store, users)
+    {
+        return damage;
+    }
     let hint = match error {
         ComposeError::NoVerifier(_) => "`mesh perm compose` mints what is missing",
         _ => "`mesh perm compose` says more",
     };
     Failure::new(error.to_string(), hint)
+}
+
+/// What is wrong with the file of one of these users: who has a damaged one is not without a secret.
+pub(crate) fn damage(store: &SecretStore, users: &[String]) -> Option<Failure> {
+    let is_one = |user: &UserName| users.iter().any(|other| other == user.as_str());
+    let mut damaged = store.damaged().iter();
+    let damaged = damaged.find(|damaged| damaged.user.as_ref().is_some_and(is_one))?;
+    let (file, why) = (damaged.file.clone(), damaged.why.clone());
+    Some(store_failure(&StoreError::Damaged { file, why }))
 }
 
 pub(crate) fn untold(error: &FolderError) -> Failure {

@@ -61,6 +61,10 @@ impl<'a> Minting<'a> {
         if accounts.is_empty() {
             return Ok(None);
         }
+        let names: Vec<String> = accounts.iter().map(|account| account.name.to_string()).collect();
+        if let Some(damage) = operator::damage(store, &names) {
+            return Err(damage);
+        }
         let Some(folder) = wanted.folder else {
             return Err(without_secret(accounts.iter().map(|account| account.name.as_str())));
         };

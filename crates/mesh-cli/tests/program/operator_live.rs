@@ -131,3 +131,24 @@ async fn who_is_issued_a_credential_is_in_at_once_and_who_is_revoked_is_out() {
         ada.transport().close(Duration::from_secs(1)).await;
     }
 }
+
+/// It was told that no server runs, with exit code 0, while the one whose supervisor had been killed let them in.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_revoked_while_nobody_reloads_the_server_is_not_told_to_be_out() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let (mut running, folder) = raised("left-alone", "");
+    let places = "--mesh mesh.toml --store store --bus bus";
+    good(&folder, &format!("--json operator issue ada --plain --out ada.json {places}"));
+    let report = BusFolder::at(folder.0.join("bus")).report().unwrap().unwrap();
+    let server = Pid::from_raw(report.pid.unwrap().cast_signed()).unwrap();
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    let revoke = format!("operator revoke ada {places}");
+    let run = program().current_dir(&folder.0).args(revoke.split(' ')).output().unwrap();
+    let admitted = connected(&folder, "ada.json").await;
+    kill_process(server, Signal::INT).unwrap();
+    assert!(admitted.is_ok(), "{admitted:?}");
+    let told = text(&run.stderr);
+    let process = format!("process {}", server.as_raw_pid());
+    assert!(run.status.code() == Some(2) && told.contains(&process), "{told}");
+}

@@ -32,6 +32,28 @@ fn a_locked_down_file_has_no_fault() {
     assert_eq!(found.monitor, Some(([127, 0, 0, 1], 8222).into()));
 }
 
+/// A server let such a user publish everything, or nothing, as it came.
+#[test]
+fn what_a_user_has_under_two_names_is_a_fault() {
+    for (from, to, told) in [
+        (
+            "permissions: {",
+            "authorization: { publish: \">\", subscribe: \">\" }, permissions: {",
+            "line 11: c has permissions and authorization, of which the server takes either",
+        ),
+        ("publish: [", "pub: \">\", publish: [", "c has publish and pub"),
+        ("subscribe: {", "export: \">\", subscribe: {", "c has subscribe and export"),
+        (
+            "system_account: \"SYS\"",
+            "system_account: \"BUS\", system: \"SYS\"",
+            "the file has system_account and system",
+        ),
+    ] {
+        let found = with(from, to);
+        assert!(found.len() == 1 && found[0].contains(told), "{to}: {found:?}");
+    }
+}
+
 #[test]
 fn what_is_valid_and_dangerous_is_a_fault_with_its_line() {
     for (from, to, told) in [
