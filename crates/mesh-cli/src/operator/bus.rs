@@ -5,11 +5,17 @@ use std::time::Duration;
 use mesh_control::compose::{ComposeError, Composition, More, Place};
 use mesh_control::folder::{Awaited, BusFolder, Digest, FolderError, Outcome};
 use mesh_control::secrets::SecretStore;
+#[cfg(unix)]
+use mesh_control::supervisor::Monitor;
 use serde::Serialize;
 
 use super::arguments::Places;
 use crate::mesh_files::MeshFiles;
 use crate::shell::Failure;
+
+/// How long a server that may have lost its supervisor is asked.
+#[cfg(unix)]
+const ORPHAN: Duration = Duration::from_secs(5);
 
 /// How far the change has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -29,16 +35,25 @@ pub(super) fn recompose(
     store: &SecretStore,
     places: &Places,
 ) -> Result<Reached, Failure> {
-    let more = More { revoked: store.without_account(&files.file), ..More::default() };
-    let composition = files.compose(&more)?;
-    refused(files, &composition, places)?;
+    let text = composed(files, store, places)?;
     let folder = BusFolder::at(&places.bus);
-    let text = composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error))?;
     let written = folder.write(&text).map_err(|error| untold(&error))?;
     let Some(patience) = places.patience() else {
         return Ok(Reached::NotWaited);
     };
     wait(&folder, written.digest, patience)
+}
+
+/// The server's file, from the mesh's files and the store as they are.
+pub(super) fn composed(
+    files: &MeshFiles,
+    store: &SecretStore,
+    places: &Places,
+) -> Result<String, Failure> {
+    let more = More { revoked: store.without_account(&files.file), ..More::default() };
+    let composition = files.compose(&more)?;
+    refused(files, &composition, places)?;
+    composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error))
 }
 
 /// Waits until the server runs with the file of this digest, if one runs from the folder.
@@ -50,7 +65,22 @@ pub(crate) fn wait(
     let hint = "`mesh bus status` says more; the same command again goes on from here";
     let failed = |what: String| Err(Failure::new(what, hint).at(folder.path().display()));
     match folder.wait(file, patience).map_err(|error| untold(&error))? {
-        Awaited::Unsupervised => Ok(Reached::NoBus),
+        Awaited::Unsupervised => match orphan(folder)? {
+            None => Ok(Reached::NoBus),
+            Some(orphan) if orphan.file == Some(file) => Ok(Reached::Live),
+            Some(Orphan { process, .. }) => {
+                let what = format!(
+                    "the server does not run with the new file: its supervisor was killed, and {process} runs on \
+                     with what it had"
+                );
+                let hint = format!(
+                    "end {process}, then run `mesh bus run --dir {}`: it starts with the new file; or the same \
+                     command again goes on from here",
+                    folder.path().display()
+                );
+                Err(Failure::new(what, hint).at(folder.path().display()))
+            }
+        },
         Awaited::Judged(report) => match report.outcome {
             Outcome::Live => Ok(Reached::Live),
             outcome => {
@@ -63,6 +93,41 @@ pub(crate) fn wait(
             failed(format!("nothing was said of the new file within {} s", patience.as_secs()))
         }
     }
+}
+
+/// A server that runs on although its supervisor was killed.
+struct Orphan {
+    /// The file that it runs with.
+    file: Option<Digest>,
+    /// Which one it is.
+    process: String,
+}
+
+/// The server that a supervisor left behind, if it still tells of itself what the supervisor said of it.
+#[cfg(unix)]
+fn orphan(folder: &BusFolder) -> Result<Option<Orphan>, Failure> {
+    let report = folder.report().map_err(|error| untold(&error))?;
+    let Some(report) = report.filter(|report| report.outcome != Outcome::Ended) else {
+        return Ok(None);
+    };
+    let (Some(monitor), Some(_)) = (report.monitor, report.digest) else {
+        return Ok(None);
+    };
+    let monitor = Monitor::at(monitor).with_patience(ORPHAN);
+    let Ok(varz) = crate::runtime::new()?.block_on(monitor.varz()) else {
+        return Ok(None);
+    };
+    let process = match report.pid {
+        Some(pid) => format!("process {pid}"),
+        None => "the server".to_owned(),
+    };
+    let is_it = varz.config_digest == report.digest;
+    Ok(is_it.then_some(Orphan { file: report.running, process }))
+}
+
+#[cfg(not(unix))]
+fn orphan(_: &BusFolder) -> Result<Option<Orphan>, Failure> {
+    Ok(None)
 }
 
 /// A module whose manifest somebody is writing runs on: who gives a person a credential doesn't end it unasked.

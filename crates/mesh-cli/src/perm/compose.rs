@@ -21,7 +21,8 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  the file is written; with --check: it is what would be composed
   1  the file is written without modules whose manifests are refused; with --check: it is another
-  2  nothing is written: the mesh file has mistakes, or something can't be read or written";
+  2  nothing is written: the mesh file has mistakes, or something can't be read or written; or the file is
+     written, and the server does not run with it: stderr says why";
 
 /// How long a server may take for a new file.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -17,8 +17,8 @@ const ENDING: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure> {
     let Some(credential) = &asked.credential else {
-        let what = "the seat is taken by the controller";
-        return Err(Failure::new(what, "name its credential: --credential FILE"));
+        let what = "only the controller can take the seat, and no credential is named";
+        return Err(Failure::new(what, "name the controller's: --credential FILE"));
     };
     let mut told = Told::of(Phase::Take);
     let before = ground.before(asked)?;
