@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod adopt;
+#[cfg(unix)]
+mod certificate;
 mod genesis;
 mod reach;
 #[cfg(unix)]
@@ -25,6 +27,8 @@ enum Verb {
     #[cfg(unix)]
     Adopt(adopt::Adopt),
     #[cfg(unix)]
+    Certificate(certificate::Certificate),
+    #[cfg(unix)]
     Run(run::Run),
     Genesis(genesis::Genesis),
     #[cfg(unix)]
@@ -35,6 +39,8 @@ pub(crate) fn run(asked: &Bus, shell: &mut Shell) -> Result<Exit, Failure> {
     match &asked.verb {
         #[cfg(unix)]
         Verb::Adopt(asked) => adopt::run(asked, shell),
+        #[cfg(unix)]
+        Verb::Certificate(asked) => certificate::run(asked, shell),
         #[cfg(unix)]
         Verb::Run(asked) => run::run(asked, shell),
         Verb::Genesis(asked) => genesis::run(asked, shell),

@@ -89,3 +89,28 @@ async fn the_controller_at_the_edge_has_no_streams_and_is_told_so() {
         assert!(text(&run.stderr).contains("controller's credential"), "{}", text(&run.stderr));
     }
 }
+
+#[test]
+fn a_certificate_is_made_once_and_its_key_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new("bus-certificate");
+    let tls = folder.0.join("bus/tls").display().to_string();
+    let made = mesh(&["bus", "certificate", &tls, "--name", "bus.example", "--name", "10.0.0.1"]);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    let read = |name: &str| std::fs::read(folder.0.join("bus/tls").join(name)).unwrap();
+    let (cert, key) = (read("cert.pem"), read("key.pem"));
+    let expected = mesh_control::secrets::certificate_fingerprint(&cert).unwrap();
+    assert_eq!(text(&made.stdout), format!("{expected}\n"));
+    let mode = std::fs::metadata(folder.0.join("bus/tls/key.pem")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!text(&made.stdout).contains("PRIVATE") && !text(&made.stderr).contains("PRIVATE"));
+
+    let again = mesh(&["bus", "certificate", &tls]);
+    assert_eq!(again.status.code(), Some(2), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("key.pem"), "{}", text(&again.stderr));
+    assert_eq!((read("cert.pem"), read("key.pem")), (cert, key));
+    let odd = mesh(&["bus", "certificate", &format!("{tls}2"), "--name", "b\u{fc}s"]);
+    assert_eq!(odd.status.code(), Some(2), "{}", text(&odd.stderr));
+    assert!(text(&odd.stderr).contains("--name"), "{}", text(&odd.stderr));
+}
