@@ -72,8 +72,11 @@ fn certificate(path: &Path) -> Result<Fingerprint, Failure> {
     let hint = "name the certificate that the bus presents with --certificate, or its SHA-256 with --fingerprint";
     let pem = match input::bytes(path, MOST) {
         Err(_) if !path.exists() => {
-            let what = "there is no certificate yet, and the bus speaks TLS alone";
-            let make = "put the bus's certificate there, and its key beside it: docs/first-mesh.md makes one with openssl";
+            let what = "there is no certificate, and the bus speaks TLS alone";
+            let folder = path.parent().unwrap_or(Path::new(".")).display();
+            let make = format!(
+                "see that the path is right; for a new bus: `mesh bus certificate {folder}`"
+            );
             return Err(Failure::new(what, make).or(hint).at(path.display()));
         }
         read => read?,

@@ -29,9 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Compose the server's file from a mesh's files: who has an account, with which rights.
 ///
-/// Who has no secret yet gets one, and a credential with it in the folder of --credentials; but people, who are
-/// given theirs by `mesh operator issue`. A module whose manifest is wrong has no account, and harms no other.
-/// The file is written whole. Where a server runs from its folder, credentials are written once it runs with it.
+/// Who has no secret yet gets one, and a credential with it in the folder of --credentials; but people of a
+/// nats-server, who are given theirs by `mesh operator issue`. A module whose manifest is wrong has no account, and
+/// harms no other. The file is written whole. Where a server runs from its folder, credentials are written once it
+/// runs with it.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Compose {

@@ -398,5 +398,5 @@ fn a_person_is_named_as_in_the_mesh_file_and_a_place_that_is_not_there_is_not_to
     assert!(told.contains("can't write it") && !told.contains("--replace"), "{told}");
     fs::remove_file(bed.path("bus/tls/cert.pem")).unwrap();
     let told = bed.refused(&operator("issue ada --plain --out ada.json"));
-    assert!(told.contains("no certificate yet") && !told.contains("stdin"), "{told}");
+    assert!(told.contains("`mesh bus certificate bus/tls`") && !told.contains("stdin"), "{told}");
 }

@@ -30,7 +30,7 @@ pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure>
     told.routed(&routed(&survey, &ground.ours));
     let (own, others) = ground.seats(&survey);
     for (account, by) in others {
-        let message = format!("in the account {account} it has {}", shown(&by));
+        let message = format!("in the account {account} it is held by {}", shown(&by));
         told.against("seat-taken", message, "raise a server of this mesh's own");
     }
     if let Some(by) = own {
@@ -66,7 +66,7 @@ pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure>
 
 fn taken(told: &mut Told, by: &str) {
     told.seated(by);
-    let message = format!("the seat is claimed once, and it has {}", shown(by));
+    let message = format!("the seat is claimed once, and is held by {}", shown(by));
     told.against("seat-taken", message, "`mesh bus adopt --verify` says how the bus is");
 }
 
