@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::shell::Failure;
+
 /// Where things are.
 #[derive(Debug, Args)]
 pub(super) struct Places {
@@ -29,6 +31,16 @@ pub(super) struct Places {
 }
 
 impl Places {
+    /// That the bus's folder is there. One that is not is a slip of the pen: what was composed into it would be
+    /// read by nobody, and who is revoked would stay.
+    pub(super) fn bus_is_there(&self) -> Result<(), Failure> {
+        if self.bus.is_dir() {
+            return Ok(());
+        }
+        let hint = "see that --bus is the bus's folder; `mesh perm compose --out` makes a new one";
+        Err(Failure::new("there is no such folder", hint).at(self.bus.display()))
+    }
+
     /// How long to wait; not at all for nothing.
     pub(super) fn patience(&self) -> Option<Duration> {
         (!self.no_wait).then(|| Duration::from_secs(self.wait.into()))

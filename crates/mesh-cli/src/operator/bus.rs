@@ -31,17 +31,25 @@ pub(super) fn recompose(
     store: &SecretStore,
     places: &Places,
 ) -> Result<Reached, Failure> {
-    let more = More { revoked: store.without_account(&files.file), ..More::default() };
-    let composition = files.compose(&more)?;
-    refused(files, &composition, places)?;
+    let text = composed(files, store, places)?;
     let folder = BusFolder::at(&places.bus);
-    let text =
-        composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error, store))?;
     let written = folder.write(&text).map_err(|error| untold(&error))?;
     let Some(patience) = places.patience() else {
         return Ok(Reached::NotWaited);
     };
     wait(&folder, written.digest, patience)
+}
+
+/// The server's file, from the mesh's files and the store as they are.
+pub(super) fn composed(
+    files: &MeshFiles,
+    store: &SecretStore,
+    places: &Places,
+) -> Result<String, Failure> {
+    let more = More { revoked: store.without_account(&files.file), ..More::default() };
+    let composition = files.compose(&more)?;
+    refused(files, &composition, places)?;
+    composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error, store))
 }
 
 /// Waits until the server runs with the file of this digest, if one runs from the folder.
@@ -55,11 +63,17 @@ pub(crate) fn wait(
     match folder.wait(file, patience).map_err(|error| untold(&error))? {
         Awaited::Unsupervised => Ok(Reached::NoBus),
         Awaited::LeftAlone(pid) => {
-            let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let process =
+                pid.map_or_else(|| "the server".to_owned(), |pid| format!("process {pid}"));
             let what = format!(
-                "the server{process} runs on with what was composed before, and nobody reloads it: its supervisor was killed"
+                "the server does not run with the new file: its supervisor was killed, and {process} runs on with \
+                 what it had"
             );
-            let hint = "end that process, and start `mesh bus run` again: it takes up the new file";
+            let hint = format!(
+                "end {process}, then run `mesh bus run --dir {}`: it starts with the new file; or the same command \
+                 again goes on from here",
+                folder.path().display()
+            );
             Err(Failure::new(what, hint).at(folder.path().display()))
         }
         Awaited::Judged(report) => match report.outcome {

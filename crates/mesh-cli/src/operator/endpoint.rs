@@ -70,7 +70,17 @@ impl At {
 /// The fingerprint of the first certificate in a file: the one that is presented.
 fn certificate(path: &Path) -> Result<Fingerprint, Failure> {
     let hint = "name the certificate that the bus presents with --certificate, or its SHA-256 with --fingerprint";
-    let pem = input::bytes(path, MOST).map_err(|failure| failure.or(hint))?;
+    let pem = match input::bytes(path, MOST) {
+        Err(_) if !path.exists() => {
+            let what = "there is no certificate, and the bus speaks TLS alone";
+            let folder = path.parent().unwrap_or(Path::new(".")).display();
+            let make = format!(
+                "see that the path is right; for a new bus: `mesh bus certificate {folder}`"
+            );
+            return Err(Failure::new(what, make).or(hint).at(path.display()));
+        }
+        read => read?,
+    };
     mesh_control::secrets::certificate_fingerprint(&pem)
         .ok_or_else(|| Failure::new("no certificate in PEM is in it", hint).at(path.display()))
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use mesh_clock::SystemClock;
-use mesh_control::secrets::{Method, Overwrite, SecretStore, StoreError, write_document};
+use mesh_control::secrets::{
+    DocumentError, Method, Overwrite, SecretStore, StoreError, write_document,
+};
 use mesh_core::identity::Principal;
 use mesh_core::name::PersonName;
 use mesh_core::port::Clock as _;
@@ -13,7 +15,7 @@ use mesh_core::text::Printable;
 use serde::Serialize;
 
 use super::arguments::Places;
-use super::bus::{Reached, recompose};
+use super::bus::{Reached, composed, recompose};
 use super::endpoint::At;
 use super::failure::{document_failure, hand_over_failure, store_failure};
 use super::people::{self, recipients};
@@ -29,7 +31,7 @@ use crate::shell::{Answer, Exit, Failure, Shell};
 #[command(group = ArgGroup::new("form").required(true).args(["recipient", "plain"]))]
 pub(super) struct Issue {
     /// Who, as the mesh file calls them.
-    #[arg(value_name = "PERSON")]
+    #[arg(value_name = "PERSON", value_parser = people::named)]
     person: PersonName,
     #[command(flatten)]
     places: Places,
@@ -55,6 +57,7 @@ pub(super) struct Issue {
 
 pub(super) fn run(asked: &Issue, shell: &mut Shell) -> Result<Exit, Failure> {
     let recipients = recipients(&asked.recipient)?;
+    asked.places.bus_is_there()?;
     let files = MeshFiles::read(&asked.places.mesh)?;
     people::find(&files.file, &asked.person)?;
     let bus = &files.file.bus;
@@ -62,14 +65,14 @@ pub(super) fn run(asked: &Issue, shell: &mut Shell) -> Result<Exit, Failure> {
     let overwrite = if asked.replace { Overwrite::Replace } else { Overwrite::Never };
     // Before anything changes: a secret that can't be handed over counts, and takes the place of another.
     if let Some(out) = &asked.out {
-        mesh_control::secrets::may_write(out, overwrite)
-            .map_err(|error| document_failure(&error).or("--replace takes its place"))?;
+        mesh_control::secrets::may_write(out, overwrite).map_err(|error| unwritable(&error))?;
     }
     let principal = Principal::Person { name: asked.person.clone() };
     let user = people::user(&asked.person)?;
     let what = format!("mesh operator issue {}", asked.person);
     let mut store =
         SecretStore::open(&asked.places.store, &what).map_err(|error| store_failure(&error))?;
+    composed(&files, &store, &asked.places)?;
     let (method, now) = (Method::of(bus), SystemClock::new().now());
     let minted = match asked.rotate {
         true => store.rotate(&user, method, now),
@@ -95,6 +98,14 @@ pub(super) fn run(asked: &Issue, shell: &mut Shell) -> Result<Exit, Failure> {
     }
     told?;
     Ok(Exit::Good)
+}
+
+fn unwritable(error: &DocumentError) -> Failure {
+    let failure = document_failure(error);
+    match error {
+        DocumentError::Exists { .. } => failure.or("--replace takes its place"),
+        _ => failure,
+    }
 }
 
 fn unminted(error: &StoreError, store: &SecretStore, person: &PersonName) -> Failure {

@@ -2,7 +2,7 @@
 
 use mesh_control::secrets::{KeyError, Recipient};
 use mesh_core::manifest::{MeshFile, Person};
-use mesh_core::name::{PersonName, UserName};
+use mesh_core::name::{NameError, PersonName, UserName};
 
 use super::bus::Reached;
 use crate::shell::Failure;
@@ -19,6 +19,16 @@ pub(super) fn find<'f>(file: &'f MeshFile, name: &PersonName) -> Result<&'f Pers
         None => format!("add it to the mesh file: people = [{{ name = \"{name}\", tools = […] }}]"),
     };
     Err(Failure::new(format!("the mesh has no person {name}"), hint).at(file.file()))
+}
+
+/// A person's name on the command line: as the mesh file has it, not as the user that is composed of it.
+pub(super) fn named(text: &str) -> Result<PersonName, String> {
+    text.parse().map_err(|error: NameError| match text.strip_prefix("person.") {
+        Some(name) if name.parse::<PersonName>().is_ok() => {
+            format!("write {name}, as the mesh file does")
+        }
+        _ => error.to_string(),
+    })
 }
 
 /// The person's user, as it is composed.

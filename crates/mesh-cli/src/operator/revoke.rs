@@ -20,13 +20,14 @@ use crate::shell::{Answer, Exit, Failure, Shell};
 #[derive(Debug, Args)]
 pub(super) struct Revoke {
     /// Who, as the mesh file calls or called them.
-    #[arg(value_name = "PERSON")]
+    #[arg(value_name = "PERSON", value_parser = people::named)]
     person: PersonName,
     #[command(flatten)]
     places: Places,
 }
 
 pub(super) fn run(asked: &Revoke, shell: &mut Shell) -> Result<Exit, Failure> {
+    asked.places.bus_is_there()?;
     let files = MeshFiles::read(&asked.places.mesh)?;
     let user = people::user(&asked.person)?;
     let what = format!("mesh operator revoke {}", asked.person);

@@ -21,16 +21,18 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  the file is written; with --check: it is what would be composed
   1  the file is written without modules whose manifests are refused; with --check: it is another
-  2  nothing is written: the mesh file has mistakes, or something can't be read or written";
+  2  nothing is written: the mesh file has mistakes, or something can't be read or written; or the file is
+     written, and the server does not run with it: stderr says why";
 
 /// How long a server may take for a new file.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Compose the server's file from a mesh's files: who has an account, with which rights.
 ///
-/// Who has no secret yet gets one, and a credential with it in the folder of --credentials; but people, who are
-/// given theirs by `mesh operator issue`. A module whose manifest is wrong has no account, and harms no other.
-/// The file is written whole. Where a server runs from its folder, credentials are written once it runs with it.
+/// Who has no secret yet gets one, and a credential with it in the folder of --credentials; but people of a
+/// nats-server, who are given theirs by `mesh operator issue`. A module whose manifest is wrong has no account, and
+/// harms no other. The file is written whole. Where a server runs from its folder, credentials are written once it
+/// runs with it.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Compose {

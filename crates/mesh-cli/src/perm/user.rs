@@ -23,6 +23,13 @@ pub(super) fn find<'r>(read: &'r Read, name: &str) -> Result<&'r User, Failure> 
     let distance = |user: &&User| strsim::damerau_levenshtein(user.name(), name);
     let near = read.mesh.users().iter().min_by_key(distance);
     let near = near.filter(|user| distance(user) <= 1 + name.len() / 6);
+    // Somebody who says half of it, or the halves as a credential's file has them.
+    let halves = |user: &&User| {
+        user.name().split_once('.').is_some_and(|(kind, rest)| {
+            kind == name || rest == name || name.split_once('.') == Some((rest, kind))
+        })
+    };
+    let near = read.mesh.users().iter().find(halves).or(near);
     let hint = match near {
         Some(user) => format!("did you mean {}?", user.name()),
         None => {

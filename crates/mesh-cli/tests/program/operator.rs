@@ -364,3 +364,41 @@ fn a_credential_is_not_handed_over_before_the_server_runs_with_it() {
     let revoked: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&revoked["reached"], &revoked["changed"]), (&"no-bus".into(), &true.into()));
 }
+
+#[test]
+fn a_slip_in_the_buss_folder_revokes_nobody_there_and_makes_no_folder() {
+    let mut bed = Bed::new("bus-slip", "");
+    bed.operator("issue ada --plain --out ada.json");
+    for verb in ["revoke ada", "issue ada --rotate --plain --out new.json"] {
+        let told =
+            bed.refused(&format!("operator {verb} --mesh mesh.toml --store store --bus buss"));
+        assert!(told.contains("buss: there is no such folder") && told.contains("--bus"), "{told}");
+    }
+    assert_eq!(bed.state("person.ada"), Some(State::Live));
+    assert!(!bed.path("buss").exists());
+}
+
+#[test]
+fn a_rotation_that_can_not_be_composed_leaves_the_secret_that_counts() {
+    let mut bed = Bed::new("rotation", "");
+    bed.operator("issue ada --plain --out ada.json");
+    bed.folder.write("mail.toml", "name = 'mail'\nemits = [");
+    bed.refused(&operator("issue ada --rotate --plain --out new.json"));
+    assert_eq!(bed.state("person.ada"), Some(State::Live));
+    bed.folder.write("mail.toml", MAIL);
+    let before = bed.composed();
+    bed.good("perm compose --store store --out bus");
+    assert_eq!(bed.composed(), before, "what ada has counts in what is composed next");
+}
+
+#[test]
+fn a_person_is_named_as_in_the_mesh_file_and_a_place_that_is_not_there_is_not_to_be_replaced() {
+    let mut bed = Bed::new("person-slip", "");
+    let told = bed.refused(&operator("issue person.ada --plain --out ada.json"));
+    assert!(told.contains("write ada, as the mesh file does"), "{told}");
+    let told = bed.refused(&operator("issue ada --plain --out no/ada.json"));
+    assert!(told.contains("can't write it") && !told.contains("--replace"), "{told}");
+    fs::remove_file(bed.path("bus/tls/cert.pem")).unwrap();
+    let told = bed.refused(&operator("issue ada --plain --out ada.json"));
+    assert!(told.contains("`mesh bus certificate bus/tls`") && !told.contains("stdin"), "{told}");
+}

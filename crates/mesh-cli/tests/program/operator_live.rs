@@ -132,23 +132,49 @@ async fn who_is_issued_a_credential_is_in_at_once_and_who_is_revoked_is_out() {
     }
 }
 
-/// It was told that no server runs, with exit code 0, while the one whose supervisor had been killed let them in.
+/// A server that nobody watches any more, killed when dropped.
+struct Left(rustix::process::Pid);
+
+impl Left {
+    fn end(&self) {
+        let _ = rustix::process::kill_process(self.0, rustix::process::Signal::KILL);
+    }
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_revoked_while_nobody_reloads_the_server_is_not_told_to_be_out() {
-    use rustix::process::{Pid, Signal, kill_process};
-    let (mut running, folder) = raised("left-alone", "");
+async fn nobody_is_said_to_be_out_while_a_server_runs_on_whose_supervisor_was_killed() {
+    let (mut running, folder) = raised("live-orphan", "");
     let places = "--mesh mesh.toml --store store --bus bus";
     good(&folder, &format!("--json operator issue ada --plain --out ada.json {places}"));
-    let report = BusFolder::at(folder.0.join("bus")).report().unwrap().unwrap();
-    let server = Pid::from_raw(report.pid.unwrap().cast_signed()).unwrap();
+    let bus = BusFolder::at(folder.0.join("bus"));
+    let pid = bus.report().unwrap().and_then(|report| report.pid).unwrap();
+    let left = Left(i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw).unwrap());
     running.0.kill().unwrap();
     running.0.wait().unwrap();
+    // What it runs with is what it should.
+    let compose = "--json perm compose --mesh mesh.toml --store store --out bus";
+    assert_eq!(good(&folder, compose)["reached"], "live");
+
     let revoke = format!("operator revoke ada {places}");
     let run = program().current_dir(&folder.0).args(revoke.split(' ')).output().unwrap();
-    let admitted = connected(&folder, "ada.json").await;
-    kill_process(server, Signal::INT).unwrap();
-    assert!(admitted.is_ok(), "{admitted:?}");
     let told = text(&run.stderr);
-    let process = format!("process {}", server.as_raw_pid());
-    assert!(run.status.code() == Some(2) && told.contains(&process), "{told}");
+    assert_eq!(run.status.code(), Some(2), "{told}");
+    assert!(told.contains("supervisor was killed"), "{told}");
+    assert!(
+        told.contains(&format!("end process {pid}, then run `mesh bus run --dir bus`")),
+        "{told}"
+    );
+    connected(&folder, "ada.json").await.expect("the server knows of nothing");
+    left.end();
+    let deadline = Instant::now() + PATIENCE;
+    while connected(&folder, "ada.json").await.is_ok() {
+        assert!(Instant::now() < deadline, "the server goes on");
+    }
+    assert_eq!(good(&folder, &format!("--json {revoke}"))["reached"], "no-bus");
 }

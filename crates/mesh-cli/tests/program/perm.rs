@@ -97,6 +97,17 @@ fn yes_is_0_no_is_1_and_nobody_can_say_is_2() {
 }
 
 #[test]
+fn who_names_half_a_user_or_its_halves_the_other_way_round_is_told_the_whole_name() {
+    let folder = files("perm-halves");
+    for (name, whole) in [("bob", "person.bob"), ("mail", "mail.n1"), ("n1.mail", "mail.n1")] {
+        let ran = run(&folder, &format!("perm can-i {name} publish a.b"));
+        assert_eq!(ran.status.code(), Some(2));
+        let told = text(&ran.stderr);
+        assert!(told.contains(&format!("did you mean {whole}?")), "{told}");
+    }
+}
+
+#[test]
 fn a_module_whose_manifest_is_refused_is_told_and_nobody_can_say_what_it_may() {
     let folder = files("perm-refused");
     folder.write("vault.toml", "name = 'vault'\nversion = '1'\nemits = ['o p e n']\n");

@@ -105,7 +105,10 @@ impl Unfit {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::PortTaken { .. } => "give the bus a port of its own under `[bus]`",
+            Self::PortTaken { .. } => {
+                "give the bus a port of its own under `[bus]`; if it is this bus that runs already, nothing is left \
+                 to prepare"
+            }
             Self::StoreTaken { .. } => {
                 "give `bus.store_dir` a folder of its own: two servers that share one destroy it"
             }

@@ -26,6 +26,8 @@ pub(super) struct Ground {
     pub(super) store: Option<SecretStore>,
     pub(super) now: Timestamp,
     monitor: Monitor,
+    /// What to do where it tells nothing.
+    unseen: String,
 }
 
 impl Ground {
@@ -54,15 +56,24 @@ impl Ground {
             }
         }
         let monitor = Monitor::at(asked.into.unwrap_or(bus.monitor));
+        let unseen = match asked.into {
+            None => format!("see that it runs, on this machine: mesh bus run --dir {}", asked.dir.display()),
+            Some(_) => {
+                "its monitoring port must be reached from this machine: `http: \"127.0.0.1:8222\"` in its file"
+                    .to_owned()
+            }
+        };
         let (folder, now) = (AdoptionFolder::at(&asked.dir), SystemClock::new().now());
-        Ok(Self { composition, holder, ours, folder, store, now, monitor })
+        Ok(Self { composition, holder, ours, folder, store, now, monitor, unseen })
     }
 
     /// The server as it is. One that can't be seen is not adopted.
     pub(super) async fn survey(&self) -> Result<Survey, Failure> {
         Survey::of(&self.monitor).await.map_err(|error| {
-            let hint = "its monitoring port must be reached from this machine: `http: \"127.0.0.1:8222\"` in its file";
-            Failure::new(format!("a server that can't be seen is not adopted: {error}"), hint)
+            Failure::new(
+                format!("a server that can't be seen is not adopted: {error}"),
+                self.unseen.clone(),
+            )
         })
     }
 

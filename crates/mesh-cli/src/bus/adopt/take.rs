@@ -17,8 +17,8 @@ const ENDING: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure> {
     let Some(credential) = &asked.credential else {
-        let what = "the seat is taken by the controller";
-        return Err(Failure::new(what, "name its credential: --credential FILE"));
+        let what = "only the controller can take the seat, and no credential is named";
+        return Err(Failure::new(what, "name the controller's: --credential FILE"));
     };
     let mut told = Told::of(Phase::Take);
     let before = ground.before(asked)?;
@@ -30,7 +30,7 @@ pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure>
     told.routed(&routed(&survey, &ground.ours));
     let (own, others) = ground.seats(&survey);
     for (account, by) in others {
-        let message = format!("in the account {account} it has {}", shown(&by));
+        let message = format!("in the account {account} it is held by {}", shown(&by));
         told.against("seat-taken", message, "raise a server of this mesh's own");
     }
     if let Some(by) = own {
@@ -66,7 +66,7 @@ pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure>
 
 fn taken(told: &mut Told, by: &str) {
     told.seated(by);
-    let message = format!("the seat is claimed once, and it has {}", shown(by));
+    let message = format!("the seat is claimed once, and is held by {}", shown(by));
     told.against("seat-taken", message, "`mesh bus adopt --verify` says how the bus is");
 }
 

@@ -117,7 +117,7 @@ impl fmt::Display for Told {
             writeln!(f, "{FAINT}wrote{FAINT:#} {}", Printable(file))?;
         }
         if let Some(seat) = &self.seat {
-            writeln!(f, "the seat mesh-broker has {}", Printable(seat))?;
+            writeln!(f, "the seat mesh-broker is held by {}", Printable(seat))?;
         }
         match (self.phase, self.good) {
             (Phase::Prepare, true) => writeln!(f, "{GOOD}nothing is in the way{GOOD:#}")?,

@@ -18,7 +18,7 @@ pub(super) async fn run(asked: &Adopt, ground: &Ground) -> Result<Told, Failure>
     told.routed(&routed(&survey, &ground.ours));
     let (own, others) = ground.seats(&survey);
     for (account, by) in others {
-        let message = format!("in the account {account} it has {}", shown(&by));
+        let message = format!("in the account {account} it is held by {}", shown(&by));
         told.against("seat-taken", message, "a seat has one holder: one of the two must leave");
     }
     match own {

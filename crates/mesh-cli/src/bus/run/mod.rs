@@ -134,7 +134,8 @@ async fn serve(
 }
 
 fn no_program(error: &ProgramError) -> Failure {
-    let hint = "name one with --server; https://github.com/nats-io/nats-server/releases has them";
+    let hint = "name one with --server (2.11.15 or later; of 2.12, 2.12.6): \
+                https://github.com/nats-io/nats-server/releases has them";
     Failure::new(error.to_string(), hint)
 }
 
@@ -146,13 +147,13 @@ fn not_started(error: &StartError) -> Failure {
         }
         StartError::Occupied { pid: Some(pid), .. } => {
             let hint = format!(
-                "end it first: it may be process {pid}, whose supervisor was killed; or let `http` in the \
-                 composed file name another port"
+                "end it first: it may be process {pid}, whose supervisor was killed, and two servers destroy the \
+                 streams of one folder; if it is another bus, give this one a `monitor` of its own"
             );
             return Failure::new(error.to_string(), hint);
         }
         StartError::Occupied { .. } => {
-            "end it first, or let `http` in the composed file name another port"
+            "end it first; or give this bus a `monitor` of its own under `[bus]`, and compose"
         }
         StartError::Folder(_) => "let this user read and write the folder",
         _ => {

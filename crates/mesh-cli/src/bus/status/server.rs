@@ -111,7 +111,8 @@ impl Reload {
         let run = format!("run `mesh bus run --dir {place}`");
         let Some(composed) = self.composed else {
             let what = format!("{place} has no composed file");
-            return Some(Alarm::new(what, "compose it: `mesh perm compose`"));
+            let next = "see that --dir is the bus's folder, or compose it: `mesh perm compose`";
+            return Some(Alarm::new(what, next));
         };
         let Some(report) = &self.report else {
             let what = format!("nothing was ever said of the composed file in {place}");
