@@ -37,7 +37,10 @@ pub(super) struct Certificate {
 
 pub(super) fn run(asked: &Certificate, shell: &mut Shell) -> Result<Exit, Failure> {
     let (cert, key) = (asked.folder.join("cert.pem"), asked.folder.join("key.pem"));
-    std::fs::create_dir_all(&asked.folder).map_err(|error| unwritten(&error, &asked.folder))?;
+    std::fs::create_dir_all(&asked.folder).map_err(|error| {
+        let hint = "name a folder, in one that this user may write to";
+        Failure::new(format!("can't make it: {error}"), hint).at(asked.folder.display())
+    })?;
     may_write(&key, Overwrite::Never).map_err(|error| document_failure(&error))?;
     let no_name = |error: rcgen::Error| {
         Failure::new(
