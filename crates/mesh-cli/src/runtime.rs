@@ -4,7 +4,7 @@ use std::error::Error;
 use std::future::Future;
 use std::path::Path;
 
-use mesh_core::port::Connection;
+use mesh_core::port::{Connection, ErrorKind};
 use tokio::runtime::Runtime;
 
 use crate::shell::{Exit, Failure};
@@ -47,6 +47,18 @@ pub(crate) async fn dial(credential: &Path) -> Result<Connection, Failure> {
     mesh_sdk::connect(credential).await.map_err(|error| {
         let hint = match &error {
             mesh_sdk::ConnectError::Bootstrap { .. } => "name a credential of somebody",
+            mesh_sdk::ConnectError::Transport(error) => match error.kind() {
+                ErrorKind::Invalid => "see that the path is right, and that this user may read the whole file",
+                ErrorKind::Denied => {
+                    "of another certificate, ask whoever runs the broker which is right; of a refused log-in, \
+                     see that it was not revoked, that no other secret was made since, and that the broker runs \
+                     with the file that was composed"
+                }
+                _ => {
+                    "see that the broker runs, and is reached at that address with a certificate of the \
+                     credential's fingerprint"
+                }
+            },
             _ => {
                 "see that the file can be read, that the broker runs at its address with a certificate of \
                  its fingerprint, and that it still takes its user and password"

@@ -40,7 +40,10 @@ pub(super) fn run(asked: &Certificate, shell: &mut Shell) -> Result<Exit, Failur
     let (cert, key) = (asked.folder.join("cert.pem"), asked.folder.join("key.pem"));
     // For this user alone, as the bus's folder itself: who may read there can keep a supervisor from it.
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&asked.folder);
-    made.map_err(|error| unwritten(&error, &asked.folder))?;
+    made.map_err(|error| {
+        let hint = "name a folder, in one that this user may write to";
+        Failure::new(format!("can't make it: {error}"), hint).at(asked.folder.display())
+    })?;
     may_write(&key, Overwrite::Never).map_err(|error| document_failure(&error))?;
     let no_name = |error: rcgen::Error| {
         Failure::new(

@@ -47,7 +47,9 @@ fn without_a_credential_or_a_mesh_file_it_says_which_is_missing() {
         assert!(text(&run.stderr).contains("MESH_CREDENTIAL is not set"), "{}", text(&run.stderr));
         let run = mesh(&["bus", verb, "--mesh", &file, "--credential", &absent]);
         assert_eq!(run.status.code(), Some(2));
-        assert!(text(&run.stderr).contains("absent.json"), "{}", text(&run.stderr));
+        let told = text(&run.stderr);
+        assert!(told.contains("absent.json") && told.contains("the path is right"), "{told}");
+        assert!(!told.contains("certificate"), "{told}");
         let run = mesh(&["bus", verb, "--mesh", &absent, "--credential", &absent]);
         assert_eq!(run.status.code(), Some(2));
         assert!(text(&run.stderr).contains("can't read it"), "{}", text(&run.stderr));

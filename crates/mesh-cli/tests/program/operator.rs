@@ -15,6 +15,8 @@ use serde_json::Value;
 
 use super::{Folder, program, text};
 
+mod waiting;
+
 const MESH: &str = "\
 nodes = [{ name = 'n1' }]
 people = [{ name = 'ada', tools = [] }, { name = 'bob', administrator = true }]
@@ -298,9 +300,12 @@ fn a_store_that_is_open_damaged_held_or_absent_is_told_with_what_to_do() {
     assert!(text(&run.stdout).contains("damaged: store/mail.n1.json: cut off"));
     // It is not made anew: who has mail's credential would be shut out.
     let told = bed.refused(&operator("issue ada --plain --out ada.json"));
-    assert!(told.contains("store/mail.n1.json: cut off"), "{told}");
-    let told = bed.refused("perm compose --mesh mesh.toml --store store --out bus");
-    assert!(told.contains("store/mail.n1.json: cut off"), "{told}");
+    assert!(told.contains("mail.n1"), "{told}");
+    for more in ["", " --credentials given"] {
+        let told = bed.refused(&format!("perm compose --store store --out bus{more}"));
+        assert!(told.contains("store/mail.n1.json: cut off"), "{told}");
+        assert!(!told.contains("no secret yet"), "{told}");
+    }
     assert_eq!(fs::read(&file).unwrap().len(), whole.len() / 2);
 }
 
@@ -319,50 +324,6 @@ fn a_key_that_is_there_is_left_alone() {
     assert!(told.contains("ada.key: something else is there"), "{told}");
     assert_eq!(fs::read_to_string(bed.path("ada.key")).unwrap(), before);
     assert!(!bed.shown.contains(before.lines().last().unwrap()));
-}
-
-#[test]
-fn a_credential_is_not_handed_over_before_the_server_runs_with_it() {
-    use mesh_control::folder::{BusFolder, Digest, Outcome, ReloadReport};
-
-    let mut bed = Bed::new("not-live", "");
-    let bus = BusFolder::at(bed.path("bus"));
-    // As a supervisor holds it.
-    let lock = fs::File::create(bed.path("bus/.supervisor.lock")).unwrap();
-    lock.try_lock().unwrap();
-    assert!(bus.is_supervised().unwrap());
-    let told = bed.refused(&operator("issue ada --plain --out ada.json --wait 1"));
-    assert!(told.contains("nothing was said of the new file within 1 s"), "{told}");
-    assert!(!bed.path("ada.json").exists());
-    assert_eq!(bed.state("person.ada"), Some(State::Minted));
-
-    let refuse = |bus: &BusFolder, before: &Digest| {
-        let file = loop {
-            let file = bus.read().unwrap().map(Digest::of);
-            match file.filter(|file| file != before) {
-                Some(file) => break file,
-                None => std::thread::sleep(std::time::Duration::from_millis(5)),
-            }
-        };
-        let mut report = ReloadReport::new(Timestamp::UNIX_EPOCH, Outcome::Refused, Some(file));
-        report.error = Some("nats-server.conf:7: not today".to_owned());
-        bus.tell(&report).unwrap();
-    };
-    let before = Digest::of(bed.composed());
-    let supervisor = std::thread::spawn(move || refuse(&bus, &before));
-    let told = bed.refused(&operator("issue ada --plain --out ada.json"));
-    supervisor.join().unwrap();
-    assert!(told.contains("refused") && told.contains("nats-server.conf:7: not today"), "{told}");
-    assert!(!bed.path("ada.json").exists());
-
-    let json =
-        bed.good(&format!("--json {}", operator("issue ada --plain --out ada.json --no-wait")));
-    let issued: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(issued["reached"], "not-waited");
-    drop(lock);
-    let json = bed.good(&format!("--json {}", operator("revoke ada")));
-    let revoked: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&revoked["reached"], &revoked["changed"]), (&"no-bus".into(), &true.into()));
 }
 
 #[test]
