@@ -1,6 +1,6 @@
 //! A file that is there whole or not at all.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
 use std::path::{Component, Path};
 
@@ -37,7 +37,8 @@ fn written(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
     // Made with mode 600.
     let mut file = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(folder)?;
     file.write_all(bytes)?;
-    fs::set_permissions(file.path(), permissions(file.path(), mode)?)?;
+    // By the file, not by its path: who may write in the folder can put another there.
+    file.as_file().set_permissions(permissions(file.path(), mode)?)?;
     file.as_file().sync_all()?;
     Ok(file)
 }
@@ -59,7 +60,7 @@ fn permissions(_: &Path, mode: u32) -> io::Result<Permissions> {
 
 #[cfg(not(unix))]
 fn permissions(path: &Path, _: u32) -> io::Result<Permissions> {
-    Ok(fs::metadata(path)?.permissions())
+    Ok(std::fs::metadata(path)?.permissions())
 }
 
 /// The rename itself is safe once its folder is.
@@ -72,4 +73,42 @@ fn sync(folder: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn sync(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Who may write in the folder puts a link in the place of a file that is being written: the mode that was meant
+    /// for it was given to what is behind the link.
+    #[test]
+    fn a_mode_is_given_to_the_file_that_was_written_and_to_no_other() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = elsewhere.path().join("secret");
+        written(&secret, b"secret", 0o600).unwrap().persist(&secret).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    for entry in fs::read_dir(folder.path()).unwrap().flatten() {
+                        if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
+                            drop(fs::remove_file(entry.path()));
+                            drop(symlink(&secret, entry.path()));
+                        }
+                    }
+                }
+            });
+            for _ in 0..500 {
+                // It may well fail, where what it has written is gone.
+                drop(write(&folder.path().join("report"), &[0; 4096], 0o644));
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let mode = fs::metadata(&secret).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
 }

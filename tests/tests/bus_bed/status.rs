@@ -68,6 +68,24 @@ async fn a_consumer_that_owes_and_has_no_reader_is_named_and_one_with_a_reader_i
     assert!(status.alarms[0].next.contains("log runs on n1"), "{:?}", status.alarms);
 }
 
+#[tokio::test]
+async fn a_consumer_that_is_paused_is_read_by_nobody_though_its_reader_is_there() {
+    let bed = Bed::raised().await;
+    let shop = bed.connect("shop.n1").await;
+    let mail = bed.connect("mail.n1").await;
+    let streams = mail.streams().unwrap();
+    let reading = streams.consume(of_module("mail"), mesh_core::port::ConsumeOptions::default());
+    let _reading = crate::soon(reading).await.unwrap();
+    let until = json!({ "pause_until": "2999-01-01T00:00:00Z" });
+    let paused = bed.hand.done("CONSUMER.PAUSE.EVENTS.n1_mail", &until).await;
+    assert_eq!(paused["paused"], true, "{paused}");
+    bed.emit(&shop, "1").await.unwrap();
+    let status = look(&bed, None).await;
+    let told = "EVENTS/n1_mail owes 1, and nobody reads it";
+    let alarm = status.alarms.iter().find(|alarm| alarm.what == told);
+    assert!(alarm.unwrap().next.contains("paused"), "{:?}", status.alarms);
+}
+
 /// A letter of that consumer.
 fn letter(name: &str, reason: DeadReason, minute: i64) -> DeadLetter {
     DeadLetter {

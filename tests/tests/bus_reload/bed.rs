@@ -104,8 +104,16 @@ impl Site {
         layout: Layout,
         interval: Duration,
     ) -> Result<Bed, (Self, StartError)> {
+        let settings = self.settings(interval);
+        self.start_with(layout, settings).await
+    }
+
+    pub async fn start_with(
+        self,
+        layout: Layout,
+        mut settings: Settings,
+    ) -> Result<Bed, (Self, StartError)> {
         let log = Arc::new(Mutex::new(String::new()));
-        let mut settings = self.settings(interval);
         let kept = Arc::clone(&log);
         settings.log =
             LogSink::new(move |line| kept.lock().push_str(&String::from_utf8_lossy(line)));

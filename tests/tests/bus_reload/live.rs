@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mesh_control::folder::Outcome;
 use mesh_control::supervisor::Order;
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Site};
 use crate::people::{layout, with};
 
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -83,4 +83,32 @@ async fn changes_that_come_fast_go_together_and_the_last_is_live() {
         writes > 30 && reloads as u64 <= most,
         "{writes} files, {reloads} reloads, at most {most}"
     );
+}
+
+/// The file was told as live the second time because the supervisor had given it to the server the first time.
+#[tokio::test]
+async fn a_file_that_the_server_never_confirmed_is_not_live_when_it_comes_again() {
+    let site = Site::new();
+    site.write(&layout());
+    let mut settings = site.settings(Duration::from_millis(200));
+    settings.patience = Duration::from_millis(500);
+    let mut bed = site.start_with(layout(), settings).await.map_err(|(_, error)| error).unwrap();
+    let pid = bed.report(|_| true).await.pid.unwrap();
+    signal(pid, "-STOP");
+    let next = with(&bed.layout, "late");
+    let text = bed.site.text(&next);
+    let file = bed.write(next);
+    assert_eq!(bed.outcome(file).await, Outcome::Unconfirmed);
+    // It says the same.
+    let same = bed.site.folder.write(&format!("# Composed again.\n{text}")).unwrap().digest;
+    assert_eq!(bed.outcome(same).await, Outcome::Unconfirmed);
+    signal(pid, "-CONT");
+    let report = bed.report(|report| report.outcome == Outcome::Live).await;
+    assert_eq!((report.file, report.digest), (Some(same), bed.varz().await.config_digest));
+    bed.admitted("late").await;
+}
+
+fn signal(pid: u32, signal: &str) {
+    let status = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(status.unwrap().success());
 }

@@ -1,11 +1,14 @@
 //! From a folder to a server: what is started with, and what is not.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mesh_clock::SystemClock;
+use mesh_control::conf::Conf;
 use mesh_control::folder::{Awaited, BusFolder, Outcome};
-use mesh_control::supervisor::{Ending, Order, StartError, Supervisor};
+use mesh_control::supervisor::{Ending, Order, StartError, Supervisor, judge};
 
 use crate::bed::{Bed, Site};
 use crate::people::{layout, with};
@@ -57,6 +60,38 @@ async fn a_folder_has_one_supervisor_and_a_port_one_server() {
     let again = Supervisor::start(settings, clock, drop);
     let error = again.await.unwrap_err();
     assert!(matches!(&error, StartError::Occupied { name, .. } if name == "bus"), "{error}");
+}
+
+/// Its lie was told as `live` until the server had ended, which could not listen there: who is handed a credential
+/// then has one that no server knows.
+#[tokio::test]
+async fn who_answers_in_place_of_the_server_that_it_runs_with_the_file_is_not_believed() {
+    let site = Site::new();
+    let text = site.text(&layout());
+    site.folder.write(&text).unwrap();
+    let digest = Conf::read(&text).unwrap().digest();
+    let monitor = judge(&Conf::read(&text).unwrap()).monitor.unwrap();
+    let impostor = TcpListener::bind(monitor).unwrap();
+    std::thread::spawn(move || {
+        // Nobody is there when the supervisor looks whether the port is taken.
+        for (number, client) in impostor.incoming().enumerate() {
+            let (Ok(mut client), mut asked) = (client, [0; 4096]) else { return };
+            let _ = client.read(&mut asked);
+            let status = if number == 0 { "500 No" } else { "200 OK" };
+            let varz = format!(
+                r#"{{"server_id":"NX","server_name":"bus","version":"2.15.1","start":"","uptime":"",
+                "config_load_time":"{number}","config_digest":"{digest}","connections":0}}"#
+            );
+            let _ = write!(
+                client,
+                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{varz}",
+                varz.len()
+            );
+        }
+    });
+    let (site, error) = site.start(layout(), INTERVAL).await.err().unwrap();
+    assert!(matches!(&error, StartError::Server(told) if told.contains("ended")), "{error}");
+    assert_eq!(site.folder.report().unwrap(), None);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use mesh_control::compose::{Composition, User};
 use mesh_core::identity::Principal;
 use mesh_core::permissions::{Effect, Permissions, Rule, Rules, Side};
 use mesh_core::port::{Connection, DriftMode};
-use mesh_core::subject::Subject;
+use mesh_core::subject::{Filter, Subject};
 use mesh_core::topology::{Account, ConsumerRef, Topology};
 
 use super::doing::{Stage, done};
@@ -115,7 +115,7 @@ async fn each_is_needed(world: &World) -> usize {
     count
 }
 
-/// Who has flows: a gateway's are its backbone's, and `sys` is the server's.
+/// Who has flows of the mesh: a gateway's are its backbone's, below, and `sys` is the server's.
 pub fn has_part(user: &User) -> bool {
     user.name() != "sys" && !matches!(user.principal(), Principal::Gateway { .. })
 }
@@ -156,6 +156,39 @@ async fn no_grant_of_a_random_mesh_is_more_than_it_needs() {
     assert!(count > 100);
 }
 
+/// A gateway's flows are its backbone's: what it hears are its own mailboxes and itself, what it writes to its peers'.
+#[test]
+fn no_grant_of_a_gateway_is_more_than_its_mailboxes_need() {
+    let (own, peer) = ("public.ingress.acme%2Ecom", "public.ingress.other%2Eorg");
+    let mut worlds = Worlds::new(SPLIT_SCOPED);
+    let mut count = 0;
+    for _ in 0..MESHES {
+        let World { composition, files, .. } = worlds.draw();
+        let users = composition.users().iter();
+        for user in users.filter(|user| matches!(user.principal(), Principal::Gateway { .. })) {
+            let group = grants(user).find_map(|taken| taken.rule.group.as_ref());
+            let lacks = |may: &Permissions| {
+                let says = |text| may.publish.permits(&Subject::new(text).unwrap());
+                let hears =
+                    |text, group| may.subscribe.permits_filter(&Filter::new(text).unwrap(), group);
+                let done = [
+                    says("_INBOX.gateway.g1.echo.1"),
+                    says(peer),
+                    hears("_INBOX.gateway.g1.>", None),
+                    hears(own, group),
+                ];
+                done.into_iter().filter(|done| !done).count()
+            };
+            assert_eq!(lacks(&user.permissions()), 0, "in\n{files}");
+            for taken in grants(user) {
+                assert_eq!(lacks(&without(user, taken)), 1, "without {taken:?}, in\n{files}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 0 && count % 4 == 0, "{count}");
+}
+
 /// That the search can fail: a grant that nobody needs is found to be one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_grant_that_nobody_needs_breaks_nothing() {
@@ -166,7 +199,7 @@ async fn a_grant_that_nobody_needs_breaks_nothing() {
     };
     let controller = world.composition.user("controller").unwrap();
     let mut more = of_memory(controller).unwrap();
-    let needless = mesh_core::subject::Filter::new("mesh.ask.>").unwrap();
+    let needless = Filter::new("mesh.ask.>").unwrap();
     more.permissions.publish = more.permissions.publish.also([needless]);
     let flows = flows::of(&world.composition, controller);
     for permissions in [more.permissions.clone(), controller.permissions()] {

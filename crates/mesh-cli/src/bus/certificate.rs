@@ -1,8 +1,9 @@
 //! `mesh bus certificate`.
 
 use std::fmt;
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -37,7 +38,9 @@ pub(super) struct Certificate {
 
 pub(super) fn run(asked: &Certificate, shell: &mut Shell) -> Result<Exit, Failure> {
     let (cert, key) = (asked.folder.join("cert.pem"), asked.folder.join("key.pem"));
-    std::fs::create_dir_all(&asked.folder).map_err(|error| {
+    // For this user alone, as the bus's folder itself: who may read there can keep a supervisor from it.
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&asked.folder);
+    made.map_err(|error| {
         let hint = "name a folder, in one that this user may write to";
         Failure::new(format!("can't make it: {error}"), hint).at(asked.folder.display())
     })?;

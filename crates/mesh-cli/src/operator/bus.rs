@@ -4,18 +4,14 @@ use std::time::Duration;
 
 use mesh_control::compose::{ComposeError, Composition, More, Place};
 use mesh_control::folder::{Awaited, BusFolder, Digest, FolderError, Outcome};
-use mesh_control::secrets::SecretStore;
-#[cfg(unix)]
-use mesh_control::supervisor::Monitor;
+use mesh_control::secrets::{SecretStore, StoreError};
+use mesh_core::name::UserName;
 use serde::Serialize;
 
 use super::arguments::Places;
+use super::failure::store_failure;
 use crate::mesh_files::MeshFiles;
 use crate::shell::Failure;
-
-/// How long a server that may have lost its supervisor is asked.
-#[cfg(unix)]
-const ORPHAN: Duration = Duration::from_secs(5);
 
 /// How far the change has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -53,7 +49,7 @@ pub(super) fn composed(
     let more = More { revoked: store.without_account(&files.file), ..More::default() };
     let composition = files.compose(&more)?;
     refused(files, &composition, places)?;
-    composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error))
+    composition.nats(store, &Place::default()).map_err(|error| uncomposed(&error, store))
 }
 
 /// Waits until the server runs with the file of this digest, if one runs from the folder.
@@ -65,22 +61,21 @@ pub(crate) fn wait(
     let hint = "`mesh bus status` says more; the same command again goes on from here";
     let failed = |what: String| Err(Failure::new(what, hint).at(folder.path().display()));
     match folder.wait(file, patience).map_err(|error| untold(&error))? {
-        Awaited::Unsupervised => match orphan(folder)? {
-            None => Ok(Reached::NoBus),
-            Some(orphan) if orphan.file == Some(file) => Ok(Reached::Live),
-            Some(Orphan { process, .. }) => {
-                let what = format!(
-                    "the server does not run with the new file: its supervisor was killed, and {process} runs on \
-                     with what it had"
-                );
-                let hint = format!(
-                    "end {process}, then run `mesh bus run --dir {}`: it starts with the new file; or the same \
-                     command again goes on from here",
-                    folder.path().display()
-                );
-                Err(Failure::new(what, hint).at(folder.path().display()))
-            }
-        },
+        Awaited::Unsupervised => Ok(Reached::NoBus),
+        Awaited::LeftAlone(pid) => {
+            let process =
+                pid.map_or_else(|| "the server".to_owned(), |pid| format!("process {pid}"));
+            let what = format!(
+                "the server does not run with the new file: its supervisor was killed, and {process} runs on with \
+                 what it had"
+            );
+            let hint = format!(
+                "end {process}, then run `mesh bus run --dir {}`: it starts with the new file; or the same command \
+                 again goes on from here",
+                folder.path().display()
+            );
+            Err(Failure::new(what, hint).at(folder.path().display()))
+        }
         Awaited::Judged(report) => match report.outcome {
             Outcome::Live => Ok(Reached::Live),
             outcome => {
@@ -95,41 +90,6 @@ pub(crate) fn wait(
     }
 }
 
-/// A server that runs on although its supervisor was killed.
-struct Orphan {
-    /// The file that it runs with.
-    file: Option<Digest>,
-    /// Which one it is.
-    process: String,
-}
-
-/// The server that a supervisor left behind, if it still tells of itself what the supervisor said of it.
-#[cfg(unix)]
-fn orphan(folder: &BusFolder) -> Result<Option<Orphan>, Failure> {
-    let report = folder.report().map_err(|error| untold(&error))?;
-    let Some(report) = report.filter(|report| report.outcome != Outcome::Ended) else {
-        return Ok(None);
-    };
-    let (Some(monitor), Some(_)) = (report.monitor, report.digest) else {
-        return Ok(None);
-    };
-    let monitor = Monitor::at(monitor).with_patience(ORPHAN);
-    let Ok(varz) = crate::runtime::new()?.block_on(monitor.varz()) else {
-        return Ok(None);
-    };
-    let process = match report.pid {
-        Some(pid) => format!("process {pid}"),
-        None => "the server".to_owned(),
-    };
-    let is_it = varz.config_digest == report.digest;
-    Ok(is_it.then_some(Orphan { file: report.running, process }))
-}
-
-#[cfg(not(unix))]
-fn orphan(_: &BusFolder) -> Result<Option<Orphan>, Failure> {
-    Ok(None)
-}
-
 /// A module whose manifest somebody is writing runs on: who gives a person a credential doesn't end it unasked.
 fn refused(files: &MeshFiles, composition: &Composition, places: &Places) -> Result<(), Failure> {
     let refused = composition.refused().iter().flat_map(|refused| &refused.problems);
@@ -142,12 +102,26 @@ fn refused(files: &MeshFiles, composition: &Composition, places: &Places) -> Res
         .or("--leave-out-refused composes all the same, and takes these modules' accounts away"))
 }
 
-fn uncomposed(error: &ComposeError) -> Failure {
+fn uncomposed(error: &ComposeError, store: &SecretStore) -> Failure {
+    if let ComposeError::NoVerifier(users) = error
+        && let Some(damage) = damage(store, users)
+    {
+        return damage;
+    }
     let hint = match error {
         ComposeError::NoVerifier(_) => "`mesh perm compose` mints what is missing",
         _ => "`mesh perm compose` says more",
     };
     Failure::new(error.to_string(), hint)
+}
+
+/// What is wrong with the file of one of these users: who has a damaged one is not without a secret.
+pub(crate) fn damage(store: &SecretStore, users: &[String]) -> Option<Failure> {
+    let is_one = |user: &UserName| users.iter().any(|other| other == user.as_str());
+    let mut damaged = store.damaged().iter();
+    let damaged = damaged.find(|damaged| damaged.user.as_ref().is_some_and(is_one))?;
+    let (file, why) = (damaged.file.clone(), damaged.why.clone());
+    Some(store_failure(&StoreError::Damaged { file, why }))
 }
 
 pub(crate) fn untold(error: &FolderError) -> Failure {

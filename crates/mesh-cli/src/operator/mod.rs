@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use crate::shell::{Exit, Failure, Shell};
 
-pub(crate) use bus::{Reached, untold, wait};
+pub(crate) use bus::{Reached, damage, untold, wait};
 pub(crate) use endpoint::At;
 pub(crate) use failure::{document_failure, hand_over_failure, seal_failure, store_failure};
 pub(crate) use people::{recipients, told};

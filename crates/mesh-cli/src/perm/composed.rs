@@ -49,7 +49,7 @@ impl fmt::Display for Composed {
         let same = if self.changed { "" } else { ", the same as before" };
         let users = self.users;
         writeln!(f, "{style}{word}{style:#}: {users} users in {}{same}", Printable(&self.file))?;
-        writeln!(f, "{FAINT}sha256 {}{FAINT:#}", self.digest)?;
+        writeln!(f, "{FAINT}{}{FAINT:#}", self.digest)?;
         if let Some(reached) = self.reached {
             writeln!(f, "{}", told(reached))?;
         }
@@ -101,7 +101,7 @@ impl fmt::Display for Checked {
         }
         for (what, digest) in [("there", &self.found), ("composed", &self.composed)] {
             if let Some(digest) = digest {
-                writeln!(f, "{FAINT}{what}: sha256 {digest}{FAINT:#}")?;
+                writeln!(f, "{FAINT}{what}: {digest}{FAINT:#}")?;
             }
         }
         if !self.without_secret.is_empty() {

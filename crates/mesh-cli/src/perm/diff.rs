@@ -91,6 +91,9 @@ struct Given {
     /// In which queue group, where not in all and in none.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
+    /// What is delivered there or no longer, where the right itself stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delivered: Option<String>,
 }
 
 impl Report {
@@ -153,6 +156,7 @@ impl Given {
                 How::Group(group) => Some(format!("in queue group {group}")),
                 How::OtherGroups => Some("in queue groups of other names".to_owned()),
             }),
+            delivered: step.delivered().map(ToString::to_string),
         }
     }
 
@@ -160,7 +164,10 @@ impl Given {
     fn show(&self, f: &mut fmt::Formatter<'_>, (sign, what): (char, &str)) -> fmt::Result {
         writeln!(f, "    {sign} {}", Printable(&self.right.why()))?;
         let group = self.group.as_ref().map_or_else(String::new, |group| format!(" {group}"));
-        let right = self.right.what();
+        let right = match &self.delivered {
+            None => self.right.what(),
+            Some(delivered) => delivered.clone(),
+        };
         let effect = match (&self.example, self.changes) {
             (Some(example), _) if *example == right => format!("{what} {example}{group}"),
             (Some(example), _) => format!("{what} {right}, such as {example}{group}"),

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 
 use mesh_clock::SystemClock;
 use mesh_control::secrets::{
-    Endpoint, Method, Minted, Overwrite, Recipient, SecretStore, State, StoreError, document_name,
-    may_write,
+    Endpoint, Method, Minted, Overwrite, Recipient, SecretStore, State, document_name, may_write,
 };
 use mesh_core::manifest::Bus;
-use mesh_core::name::UserName;
 use mesh_core::port::Clock as _;
 
 use super::broker::Account;
@@ -63,12 +61,9 @@ impl<'a> Minting<'a> {
         if accounts.is_empty() {
             return Ok(None);
         }
-        // Who has one that can't be read has one: another would shut them out.
-        let names = |user: &UserName| accounts.iter().any(|account| account.name == *user);
-        let mut damaged = store.damaged().iter();
-        if let Some(damaged) = damaged.find(|damaged| damaged.user.as_ref().is_some_and(names)) {
-            let (file, why) = (damaged.file.clone(), damaged.why.clone());
-            return Err(operator::store_failure(&StoreError::Damaged { file, why }));
+        let names: Vec<String> = accounts.iter().map(|account| account.name.to_string()).collect();
+        if let Some(damage) = operator::damage(store, &names) {
+            return Err(damage);
         }
         let Some(folder) = wanted.folder else {
             return Err(without_secret(accounts.iter().map(|account| account.name.as_str())));

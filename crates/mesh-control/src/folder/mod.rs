@@ -12,8 +12,9 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read as _};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,6 +30,9 @@ const MAX_COMPOSED: u64 = 256 * 1024 * 1024;
 
 /// The longest report that is read.
 const MAX_REPORT: u64 = 1024 * 1024;
+
+/// How long a server that nobody supervises has to say that it runs.
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// Between two looks at a report that will come.
 const LOOK: Duration = Duration::from_millis(20);
@@ -74,6 +78,9 @@ pub enum Awaited {
     Replaced,
     /// No supervisor watches this folder.
     Unsupervised,
+    /// No supervisor watches this folder, and the server of this process runs on with what was composed before:
+    /// whoever supervised it was killed.
+    LeftAlone(Option<u32>),
     /// Nothing was said of it in time.
     Silence,
 }
@@ -126,7 +133,7 @@ impl BusFolder {
     /// # Errors
     /// [`FolderError::Io`], [`FolderError::TooLong`].
     pub fn read(&self) -> Result<Option<Vec<u8>>, FolderError> {
-        read(&self.composed_file(), MAX_COMPOSED)
+        read_composed(&self.composed_file())
     }
 
     /// What the supervisor said last, if one ever ran here.
@@ -163,7 +170,14 @@ impl BusFolder {
         let deadline = Instant::now() + patience;
         loop {
             if !self.is_supervised()? {
-                return Ok(Awaited::Unsupervised);
+                return Ok(match self.report().ok().flatten().filter(runs_on) {
+                    // With this very file.
+                    Some(left) if left.file == Some(file) && left.running == left.file => {
+                        Awaited::Judged(Box::new(left))
+                    }
+                    Some(left) => Awaited::LeftAlone(left.pid),
+                    None => Awaited::Unsupervised,
+                });
             }
             if let Some(report) = self.report()?.filter(|report| report.file == Some(file)) {
                 return Ok(Awaited::Judged(Box::new(report)));
@@ -185,7 +199,7 @@ impl BusFolder {
     pub fn is_supervised(&self) -> Result<bool, FolderError> {
         let path = self.lock_file();
         let failed = FolderError::io("looking at", &path);
-        match File::open(&path) {
+        match opened(&path, File::options().read(true), Links::Refuse) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(failed(error)),
             // Closing it gives the lock back at once.
@@ -201,6 +215,32 @@ impl BusFolder {
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.path.join(".supervisor.lock")
     }
+}
+
+/// Whether the server of which a supervisor told last still says that it runs with the same.
+fn runs_on(report: &ReloadReport) -> bool {
+    let told = report.monitor.zip(report.digest);
+    told.is_some_and(|(monitor, digest)| {
+        asked(monitor).is_ok_and(|answer| answer.contains(&digest.to_string()))
+    })
+}
+
+/// What a server says of itself, as far as it comes in time.
+fn asked(monitor: SocketAddr) -> io::Result<String> {
+    let deadline = Instant::now() + ANSWER;
+    let mut stream = TcpStream::connect_timeout(&monitor, ANSWER)?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    // At once: an end that answers early may not read the rest.
+    stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {monitor}\r\n\r\n").as_bytes())?;
+    let (mut answer, mut part) = (Vec::new(), [0; 4096]);
+    while Instant::now() < deadline && (answer.len() as u64) < MAX_REPORT {
+        match stream.read(&mut part)? {
+            0 => break,
+            read => answer.extend_from_slice(&part[..read]),
+        }
+    }
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 fn make(folder: &Path) -> io::Result<()> {
@@ -222,12 +262,46 @@ fn mode(_: &Path) -> Option<u32> {
     None
 }
 
+/// What is done with a link.
+#[derive(Clone, Copy)]
+pub(crate) enum Links {
+    /// It leads to the file: who composes may swap what is behind it.
+    Follow,
+    /// It is refused: behind it would be a file of somebody's choice, for the supervisor to make.
+    Refuse,
+}
+
+/// Opens a file, and never waits for one: a pipe without somebody at its other end would be waited for.
+pub(crate) fn opened(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = match links {
+            Links::Follow => OFlags::NONBLOCK,
+            Links::Refuse => OFlags::NONBLOCK | OFlags::NOFOLLOW,
+        };
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+    }
+    #[cfg(not(unix))]
+    let _ = links;
+    options.open(path)
+}
+
+/// The bytes of a composed file, if it is there.
+pub(crate) fn read_composed(path: &Path) -> Result<Option<Vec<u8>>, FolderError> {
+    read(path, MAX_COMPOSED)
+}
+
 /// The whole file, if it is there.
 fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FolderError> {
-    let file = match File::open(path) {
+    let file = match opened(path, File::options().read(true), Links::Follow) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(FolderError::io("reading", path))?,
     };
+    if !file.metadata().map_err(FolderError::io("reading", path))?.is_file() {
+        let problem = "it is no file, but a folder, a pipe or the like".to_owned();
+        return Err(FolderError::Unreadable { path: path.to_owned(), problem });
+    }
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(FolderError::io("reading", path))?;
     if bytes.len() as u64 > most {

@@ -83,3 +83,44 @@ fn who_waits_hears_of_its_own_file_of_another_in_its_place_and_of_no_supervisor(
     assert_eq!(wait(digest), Awaited::Judged(Box::new(report)));
     assert_eq!(wait(Digest::of("another")), Awaited::Replaced);
 }
+
+/// `bus run` looked at a pipe, and heard nothing else any more: not that its server ended, and no order to end.
+#[test]
+fn a_pipe_in_a_files_place_is_refused_and_not_waited_for() {
+    let (_place, bus) = folder();
+    bus.write("a: 1\n").unwrap();
+    for file in [bus.composed_file(), bus.report_file()] {
+        drop(fs::remove_file(&file));
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    }
+    let told = [bus.read().unwrap_err().to_string(), bus.report().unwrap_err().to_string()];
+    assert!(told.iter().all(|told| told.contains("no file")), "{told:?}");
+    assert!(bus.write("a: 2\n").unwrap().changed);
+    assert_eq!(bus.read().unwrap().as_deref(), Some(&b"a: 2\n"[..]));
+}
+
+/// A revoked user was let in by it, and whoever had revoked was told that no server runs.
+#[test]
+fn a_server_whose_supervisor_was_killed_is_told_and_is_not_no_server() {
+    let (_place, bus) = folder();
+    let digest = bus.write("a: 1\n").unwrap().digest;
+    let server = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let mut report = ReloadReport::new(Timestamp::from_millis(0), Outcome::Live, Some(digest));
+    report.monitor = Some(server.local_addr().unwrap());
+    (report.digest, report.pid) = (Some(Digest::of("what it runs with")), Some(7));
+    bus.tell(&report).unwrap();
+    let answers = thread::spawn(move || {
+        for told in [Digest::of("what it runs with"), Digest::of("what another runs with")] {
+            let (mut client, _) = server.accept().unwrap();
+            let mut asked = [0; 4096];
+            let _ = client.read(&mut asked).unwrap();
+            let answer = format!("HTTP/1.0 200 OK\r\n\r\n{{\"config_digest\": \"{told}\"}}");
+            client.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    let wait = || bus.wait(Digest::of("b: 1\n"), Duration::ZERO).unwrap();
+    assert_eq!(wait(), Awaited::LeftAlone(Some(7)));
+    assert_eq!(wait(), Awaited::Unsupervised);
+    answers.join().unwrap();
+    assert_eq!(wait(), Awaited::Unsupervised);
+}

@@ -1,11 +1,13 @@
 //! What a change of a mesh's files gives and takes.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use mesh_core::permissions::{Effect, Permissions, Responses};
+use mesh_core::permissions::{Effect, Permissions, Responses, Rules, Side};
+use mesh_core::subject::{Filter, Subject};
+use mesh_core::topology::DeliverySubject;
 
-use super::gain::{Compared, Gain};
+use super::gain::{Compared, Gain, gains};
 use super::settings::{Setting, settings};
 use crate::compose::{Composition, Grant, Line, User};
 
@@ -48,7 +50,7 @@ pub enum Presence {
     Changed,
 }
 
-/// A grant that comes or goes.
+/// A grant that comes or goes; or one of a place of deliveries that stays, where more or less is delivered there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step<'c> {
@@ -59,13 +61,24 @@ pub struct Step<'c> {
     pub effect: Option<Gain>,
 }
 
+impl Step<'_> {
+    /// What is delivered there or no longer, where the grant itself stays.
+    #[must_use]
+    pub fn delivered(&self) -> Option<&Filter> {
+        let within = self.effect.as_ref().map(|gain| &gain.within);
+        within.filter(|within| **within != self.grant.rule.filter && is_of_delivery(self.grant))
+    }
+}
+
 impl<'c> Diff<'c> {
     /// What becomes of `old` when the files are those of `new`.
     ///
     /// It compares what grants stand for, not how they are written: `a.*` and `a.*.>` in place of `a.>` change
-    /// nothing, `a.*` in place of `a.b` does. See [`gains`](super::gains).
+    /// nothing, `a.*` in place of `a.b` does. See [`gains`](super::gains). What the streams deliver to somebody counts
+    /// as heard, although the grant is for the place of the deliveries.
     #[must_use]
     pub fn of(old: &'c Composition, new: &'c Composition) -> Self {
+        let deliveries = (Deliveries::of(old), Deliveries::of(new));
         let (mut before, mut now) = (by_name(old), by_name(new));
         let mut users = Vec::new();
         let (mut old_user, mut new_user) = (before.next(), now.next());
@@ -77,7 +90,7 @@ impl<'c> Diff<'c> {
                 (Some(old), Some(new)) => old.name().cmp(new.name()),
             };
             let pair = (old_user.filter(|_| order.is_le()), new_user.filter(|_| order.is_ge()));
-            users.extend(UserDiff::of(pair.0, pair.1));
+            users.extend(UserDiff::of(pair, &deliveries));
             if order.is_le() {
                 old_user = before.next();
             }
@@ -104,7 +117,10 @@ impl<'c> Diff<'c> {
 }
 
 impl<'c> UserDiff<'c> {
-    fn of(old: Option<&'c User>, new: Option<&'c User>) -> Option<Self> {
+    fn of(
+        (old, new): (Option<&'c User>, Option<&'c User>),
+        (delivered, delivers): &(Deliveries<'_>, Deliveries<'_>),
+    ) -> Option<Self> {
         let user = new.or(old)?;
         let presence = match (old, new) {
             (None, _) => Presence::Added,
@@ -116,7 +132,10 @@ impl<'c> UserDiff<'c> {
         let budget = |user: Option<&User>| user.and_then(User::responses);
         let responses = (budget(old), budget(new));
         let (came, went) = (without(has, had), without(had, has));
+        let more = delivers.beyond(delivered, has, had);
+        let less = delivered.beyond(delivers, had, has);
         let unchanged = came.is_empty() && went.is_empty() && responses.0 == responses.1;
+        let unchanged = unchanged && more.is_empty() && less.is_empty();
         if presence == Presence::Changed && unchanged {
             return None;
         }
@@ -124,8 +143,10 @@ impl<'c> UserDiff<'c> {
         let (before, now) = (may(old), may(new));
         let (allowed, no_longer) = split(came);
         let (gone, freed) = split(went);
-        let granted = steps(&before, &now, allowed.into_iter().chain(freed));
-        let taken = steps(&now, &before, gone.into_iter().chain(no_longer));
+        let mut granted = steps(&before, &now, allowed.into_iter().chain(freed));
+        let mut taken = steps(&now, &before, gone.into_iter().chain(no_longer));
+        granted.extend(more);
+        taken.extend(less);
         Some(Self {
             name: user.name(),
             presence,
@@ -142,6 +163,61 @@ impl<'c> UserDiff<'c> {
         self.granted.iter().any(|step| step.effect.is_some())
             || self.responses.is_some_and(|(old, new)| answers_more(old, new))
     }
+}
+
+/// What the streams deliver at each place.
+struct Deliveries<'m>(HashMap<Subject, &'m [Filter]>);
+
+impl<'m> Deliveries<'m> {
+    fn of(mesh: &'m Composition) -> Self {
+        let consumers = mesh.topology().consumers().iter();
+        Self(
+            consumers
+                .map(|spec| {
+                    let place = DeliverySubject::of(spec.reference.clone()).to_subject();
+                    (place, spec.filters.as_slice())
+                })
+                .collect(),
+        )
+    }
+
+    /// What somebody is delivered who has these grants.
+    fn to(&self, grants: &[Grant]) -> Permissions {
+        let places = grants.iter().filter_map(|grant| self.at(grant));
+        let heard = Rules::allow(places.flatten().cloned());
+        Permissions { subscribe: heard, ..Permissions::default() }
+    }
+
+    fn at(&self, grant: &Grant) -> Option<&'m [Filter]> {
+        let heard = grant.side == Side::Subscribe && grant.effect == Effect::Allow;
+        self.0.get(&grant.rule.filter.as_subject().filter(|_| heard)?).copied()
+    }
+
+    /// What somebody who `has` these grants, and `had` others of the same place, is delivered here and was not by
+    /// `others`. A place that is new is told by its grant.
+    fn beyond<'c>(&self, others: &Self, has: &'c [Grant], had: &[Grant]) -> Vec<Step<'c>> {
+        let kept = |grant: &&Grant| {
+            self.at(grant).is_some() && had.iter().any(|old| old.rule == grant.rule)
+        };
+        let kept: Vec<&'c Grant> = has.iter().filter(kept).collect();
+        if kept.is_empty() {
+            return Vec::new();
+        }
+        let before = others.to(had);
+        let mut seen = HashSet::new();
+        let mut steps = Vec::new();
+        for grant in kept.into_iter().filter(|grant| seen.insert(&grant.rule)) {
+            let gained = gains(&before, &self.to(std::slice::from_ref(grant)));
+            steps.extend(gained.into_iter().map(|gain| Step { grant, effect: Some(gain) }));
+        }
+        steps
+    }
+}
+
+/// Whether it is for a place of deliveries.
+fn is_of_delivery(grant: &Grant) -> bool {
+    let place = grant.rule.filter.as_subject();
+    place.is_some_and(|place| DeliverySubject::parse(&place).is_ok())
 }
 
 /// Whether a budget of answers is larger in any way.

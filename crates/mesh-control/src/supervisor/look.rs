@@ -80,7 +80,9 @@ impl Supervisor<'_> {
 
     /// Checks a file, and gives it to the server.
     async fn take_up(&mut self, bytes: Vec<u8>, forced: bool) -> Verdict {
-        if bytes == self.running.bytes && !forced {
+        // One that the server never said to run with is given to it again.
+        let known = self.confirmed && !forced;
+        if bytes == self.running.bytes && known {
             return Verdict::LIVE;
         }
         let program = &self.settings.program;
@@ -98,19 +100,19 @@ impl Supervisor<'_> {
             return Verdict::passing(error.to_string());
         }
         // Only comments differ: the server would read the same.
-        if next.digest == self.running.digest && !forced {
+        if next.digest == self.running.digest && known {
             self.running = next;
             return Verdict::LIVE;
         }
         let reloaded = self.server.reload(next.digest, self.settings.patience).await;
         match reloaded {
             Ok(_) => {
-                self.running = next;
+                (self.running, self.confirmed) = (next, true);
                 Verdict::LIVE
             }
             Err(NotReloaded::Refused(reason)) => self.put_back(&reason),
             Err(NotReloaded::Silence) => {
-                self.running = next;
+                (self.running, self.confirmed) = (next, false);
                 let patience = self.settings.patience;
                 let told =
                     format!("the server does not say after {patience:?} that it runs with it");
@@ -146,6 +148,7 @@ impl Supervisor<'_> {
         if self.report.outcome == Outcome::Unconfirmed
             && self.server.runs_with(self.running.digest).await
         {
+            self.confirmed = true;
             self.tell(Verdict::LIVE, began.elapsed());
         }
     }

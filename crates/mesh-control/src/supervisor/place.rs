@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::watch::identity;
-use crate::folder::{BusFolder, FolderError};
+use crate::folder::{BusFolder, FolderError, Links, opened, read_composed};
 use crate::whole;
 
 /// How often the lock is tried, and how long it is waited for in between.
@@ -48,6 +48,11 @@ impl Place {
         self.path().join(".candidate.conf")
     }
 
+    /// The file that ran last, if there is one.
+    pub(super) fn ran_last(&self) -> Option<Vec<u8>> {
+        read_composed(&self.running_file()).ok().flatten()
+    }
+
     /// Writes a file of the supervisor's own, for this user alone.
     pub(super) fn write(&self, file: &Path, bytes: &[u8]) -> Result<(), FolderError> {
         whole::write(file, bytes, 0o600).map_err(FolderError::io("writing", file))
@@ -68,7 +73,8 @@ impl Place {
 fn lock(bus: &BusFolder) -> Result<Option<Held>, FolderError> {
     let path = bus.lock_file();
     let failed = |error| FolderError::io("taking", &path)(error);
-    let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
+    let file = opened(&path, File::options().create(true).append(true), Links::Refuse);
+    let file = file.map_err(failed)?;
     // Whoever asks whether the folder is supervised has the lock for an instant.
     for _ in 0..TRIES {
         match file.try_lock() {
@@ -81,4 +87,19 @@ fn lock(bus: &BusFolder) -> Result<Option<Held>, FolderError> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who may write in the folder had the supervisor make an empty file wherever it may.
+    #[test]
+    fn a_link_in_the_locks_place_makes_no_file_elsewhere() {
+        let place = tempfile::tempdir().unwrap();
+        let (bus, elsewhere) = (BusFolder::at(place.path()), place.path().join("elsewhere"));
+        std::os::unix::fs::symlink(&elsewhere, bus.lock_file()).unwrap();
+        assert!(Place::hold(bus.clone()).is_err() && bus.is_supervised().is_err());
+        assert!(!elsewhere.exists());
+    }
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, absolute};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -61,14 +61,14 @@ impl Program {
         if let Some(path) = named {
             let judged = judge(path);
             return judged
-                .map(|version| Self { path: path.to_owned(), version })
+                .map(|version| Self { path: from_anywhere(path), version })
                 .map_err(|reason| ProgramError::Named { path: path.to_owned(), reason });
         }
         let mut refused = Vec::new();
         let found = env::split_paths(path).map(|folder| folder.join("nats-server"));
         for path in found.filter(|path| path.is_file()) {
             match judge(&path) {
-                Ok(version) => return Ok(Self { path, version }),
+                Ok(version) => return Ok(Self { path: from_anywhere(&path), version }),
                 Err(reason) => refused.push(format!("{}: {reason}", path.display())),
             }
         }
@@ -106,6 +106,12 @@ impl Program {
             _ => Err(told.strip_prefix("nats-server: ").unwrap_or(told).to_owned()),
         })
     }
+}
+
+/// The same program for one that is started in another folder. A bare name is looked for in `PATH`, wherever that is.
+fn from_anywhere(path: &Path) -> PathBuf {
+    let is_bare = path.components().eq([Component::Normal(path.as_os_str())]);
+    if is_bare { path.to_owned() } else { absolute(path).unwrap_or_else(|_| path.to_owned()) }
 }
 
 /// Asks a program which nats-server it is.
@@ -152,6 +158,19 @@ mod tests {
         assert_eq!(found.path(), new_one);
         let told = Program::find_in(Some(&old_one), &path(&[&new])).unwrap_err().to_string();
         assert!(told.contains("2.9.10 is too old"), "{told}");
+    }
+
+    /// It was asked its version here, and then looked for in the bus's folder.
+    #[test]
+    fn one_that_is_named_from_here_is_the_same_in_the_buss_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let new_one = saying(place.path(), "2.15.1");
+        let here = env::current_dir().unwrap();
+        let mut from_here: PathBuf = here.components().skip(1).map(|_| "..").collect();
+        from_here.extend(new_one.components().skip(1));
+        let found = Program::find(Some(&from_here)).unwrap();
+        assert!(from_here.is_relative() && found.path().is_absolute(), "{:?}", found.path());
+        assert_eq!(from_anywhere(Path::new("nats-server")), Path::new("nats-server"));
     }
 
     #[test]

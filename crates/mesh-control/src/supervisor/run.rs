@@ -34,6 +34,8 @@ pub struct Supervisor<'a> {
     pub(super) children: Children,
     pub(super) server: Server,
     pub(super) running: Candidate,
+    /// Whether it has said that it runs with that.
+    pub(super) confirmed: bool,
     pub(super) seen: Seen,
     pub(super) report: ReloadReport,
 }
@@ -59,8 +61,18 @@ impl<'a> Supervisor<'a> {
         let seen = seen.map_or(Seen::Nothing, Seen::File);
         let report = ReloadReport::new(clock.now(), outcome, None);
         let tell = Box::new(tell);
-        let mut started =
-            Self { settings, clock, tell, place, children, server, running, seen, report };
+        let mut started = Self {
+            settings,
+            clock,
+            tell,
+            place,
+            children,
+            server,
+            running,
+            confirmed: true,
+            seen,
+            report,
+        };
         started.tell(Verdict::of(outcome, error), began.elapsed());
         Ok(started)
     }

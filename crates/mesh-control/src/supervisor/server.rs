@@ -32,6 +32,9 @@ const MAX_LINE: u64 = 64 * 1024;
 /// How the log says that a reload was refused.
 const REFUSED: &str = "[ERR] Failed to reload server configuration: ";
 
+/// How the log says who the server is, before it listens anywhere.
+const ID: &str = "[INF]   ID:";
+
 /// Takes each line of the server's log, with its end.
 #[derive(Clone)]
 pub struct LogSink(Arc<TakeLine>);
@@ -63,8 +66,18 @@ impl fmt::Debug for LogSink {
 pub(super) struct Server {
     process: Process,
     monitor: Monitor,
+    /// What its log has said.
+    said: watch::Receiver<Said>,
+}
+
+/// What counts of a server's log.
+#[derive(Default)]
+struct Said {
     /// How many reloads it has refused, and why the last one.
-    refused: watch::Receiver<(u64, String)>,
+    refused: u64,
+    why: String,
+    /// Who it is: whoever else answers on its monitoring port is somebody else.
+    id: Option<String>,
 }
 
 /// Why a reload is not known to be done.
@@ -92,22 +105,28 @@ impl Server {
         command.arg("-c").arg(file).current_dir(folder);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let (mut child, process) = children.start(&mut command)?;
-        let (tell, refused) = watch::channel((0, String::new()));
+        let (tell, said) = watch::channel(Said::default());
         if let Some(stderr) = child.stderr.take() {
             thread::Builder::new()
                 .name("nats-server's log".to_owned())
                 .spawn(move || pass_on(stderr, &log, &tell))?;
         }
-        Ok(Self { process, monitor, refused })
+        Ok(Self { process, monitor, said })
     }
 
     /// Returns when it serves; or why it does not.
     pub(super) async fn serves(&mut self) -> Result<Varz, String> {
         let monitor = self.monitor;
+        let said = self.said.clone();
         let healthy = async {
             loop {
                 if monitor.get::<serde_json::Value>("/healthz").await.is_ok() {
-                    return monitor.varz().await.map_err(|error| error.to_string());
+                    match monitor.varz().await {
+                        Ok(varz) if is_it(&said, &varz) => return Ok(varz),
+                        // Somebody else has its port: it will end.
+                        Ok(_) => {}
+                        Err(error) => return Err(error.to_string()),
+                    }
                 }
                 sleep(LOOK).await;
             }
@@ -132,13 +151,15 @@ impl Server {
             // It is busy, or dead: the rest will show.
             Err(_) => String::new(),
         };
-        let known = self.refused.borrow_and_update().0;
+        let known = self.said.borrow_and_update().refused;
+        let said = self.said.clone();
         if self.process.signal(Signal::HUP).is_err() {
             return Err(NotReloaded::Silence);
         }
         let confirmed = async {
             loop {
                 if let Ok(varz) = monitor.varz().await
+                    && is_it(&said, &varz)
                     && varz.config_digest == Some(digest)
                     && varz.config_load_time != before
                 {
@@ -149,8 +170,8 @@ impl Server {
         };
         tokio::select! {
             confirmed = timeout(patience, confirmed) => confirmed.map_err(|_| NotReloaded::Silence),
-            Ok(refused) = self.refused.wait_for(|(count, _)| *count > known) => {
-                Err(NotReloaded::Refused(refused.1.clone()))
+            Ok(said) = self.said.wait_for(|said| said.refused > known) => {
+                Err(NotReloaded::Refused(said.why.clone()))
             }
             ending = self.process.ended() => Err(NotReloaded::Ended(ending)),
         }
@@ -158,7 +179,8 @@ impl Server {
 
     /// Asks it once whether it runs with the file of this digest.
     pub(super) async fn runs_with(&self, digest: Digest) -> bool {
-        self.monitor.varz().await.is_ok_and(|varz| varz.config_digest == Some(digest))
+        let varz = self.monitor.varz().await;
+        varz.is_ok_and(|varz| is_it(&self.said, &varz) && varz.config_digest == Some(digest))
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -197,18 +219,28 @@ impl Drop for Server {
     }
 }
 
-/// Passes the log on, line by line, and takes note of each refused reload.
-fn pass_on(stderr: ChildStderr, log: &LogSink, tell: &watch::Sender<(u64, String)>) {
+/// Whether this was said by the server whose log that is.
+fn is_it(said: &watch::Receiver<Said>, varz: &Varz) -> bool {
+    said.borrow().id.as_ref() == Some(&varz.server_id)
+}
+
+/// Passes the log on, line by line, and takes note of who the server is and of each refused reload.
+fn pass_on(stderr: ChildStderr, log: &LogSink, tell: &watch::Sender<Said>) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     // An error is the end, too: the server's side is closed.
     while matches!((&mut reader).take(MAX_LINE).read_until(b'\n', &mut line), Ok(read) if read > 0)
     {
         let text = String::from_utf8_lossy(&line);
-        if let Some(reason) = refusal(&text) {
-            tell.send_modify(|(count, last)| {
-                *count += 1;
-                reason.clone_into(last);
+        if let Some(reason) = after(REFUSED, &text) {
+            tell.send_modify(|said| {
+                said.refused += 1;
+                reason.clone_into(&mut said.why);
+            });
+        } else if let Some(id) = after(ID, &text) {
+            // The first line counts: it comes before anybody is connected.
+            tell.send_modify(|said| {
+                said.id.get_or_insert_with(|| id.to_owned());
             });
         }
         (log.0)(&line);
@@ -216,26 +248,31 @@ fn pass_on(stderr: ChildStderr, log: &LogSink, tell: &watch::Sender<(u64, String
     }
 }
 
-/// Why a reload was refused, if this line says so. What clients say can stand in the log, too, but not at the
-/// beginning of a line, after nothing but a process's number and the time.
-fn refusal(line: &str) -> Option<&str> {
-    let (before, reason) = line.split_once(REFUSED)?;
+/// What a line says after these words, such as why a reload was refused. What clients say can stand in the log,
+/// too, but not at the beginning of a line, after nothing but a process's number and the time.
+fn after<'l>(words: &str, line: &'l str) -> Option<&'l str> {
+    let (before, rest) = line.split_once(words)?;
     let is_plain = |c: char| c.is_ascii_digit() || matches!(c, '[' | ']' | '/' | ':' | '.' | ' ');
-    before.chars().all(is_plain).then_some(reason.trim())
+    before.chars().all(is_plain).then_some(rest.trim())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::refusal;
+    use super::{ID, REFUSED, after};
 
     #[test]
     fn a_refused_reload_is_heard_and_not_what_a_client_makes_of_it() {
         let told = "[26290] 2026/11/30 19:04:23.419734 [ERR] Failed to reload server configuration: \
                     config reload not supported for Port: old=1, new=2\n";
         let reason = "config reload not supported for Port: old=1, new=2";
-        assert_eq!(refusal(told), Some(reason));
-        assert_eq!(refusal("[1] [ERR] Failed to reload server configuration: x\n"), Some("x"));
+        assert_eq!(after(REFUSED, told), Some(reason));
+        assert_eq!(
+            after(REFUSED, "[1] [ERR] Failed to reload server configuration: x\n"),
+            Some("x")
+        );
         let made = told.replacen("[ERR]", "[DBG] 127.0.0.1:5 - cid:7 - \"a [ERR]", 1);
-        assert_eq!(refusal(&made), None);
+        assert_eq!(after(REFUSED, &made), None);
+        let id = "[1] 2026/11/30 20:40:19.463554 [INF]   ID:       NB5V3FY52M\n";
+        assert_eq!(after(ID, id), Some("NB5V3FY52M"));
     }
 }

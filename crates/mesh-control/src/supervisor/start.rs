@@ -1,7 +1,5 @@
 //! From a folder to a server that runs.
 
-use std::fs;
-
 use super::candidate::Candidate;
 use super::children::Children;
 use super::monitor::Monitor;
@@ -74,6 +72,6 @@ pub(super) async fn start(settings: &Settings) -> Result<Started, StartError> {
 
 /// The file that ran last, if it is still good.
 async fn ran_before(settings: &Settings, place: &Place, children: &Children) -> Option<Candidate> {
-    let bytes = fs::read(place.running_file()).ok()?;
+    let bytes = place.ran_last()?;
     Candidate::examine(bytes, place, &settings.program, children).await.ok()
 }

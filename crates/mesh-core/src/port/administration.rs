@@ -201,7 +201,8 @@ pub struct ConsumerState {
     pub in_flight: Option<u64>,
     /// Those of them that were delivered more than once, where the broker says how many.
     pub redelivered: Option<u64>,
-    /// Whether somebody reads it now, where the broker says.
+    /// Whether somebody reads it now, where the broker says: is given what comes, and not only there. Nobody reads
+    /// one that is paused.
     pub is_read: Option<bool>,
 }
 

@@ -51,6 +51,9 @@ pub(super) struct ConsumerInfo {
     /// Whether somebody listens where it delivers to. Left out where nobody does.
     #[serde(default)]
     pub(super) push_bound: bool,
+    /// Whether somebody with the server's API keeps it from delivering for a time.
+    #[serde(default)]
+    pub(super) paused: bool,
 }
 
 /// An answer may hold an error in place of what was asked for.

@@ -95,7 +95,7 @@ impl<A: Api> Administration for Admin<A> {
             pending: info.num_pending,
             in_flight: Some(info.num_ack_pending),
             redelivered: Some(info.num_redelivered),
-            is_read: Some(info.push_bound),
+            is_read: Some(info.push_bound && !info.paused),
         }))
     }
 

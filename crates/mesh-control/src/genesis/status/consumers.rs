@@ -67,7 +67,9 @@ impl ConsumerReport {
         let ConsumerRef { stream, consumer } = &self.consumer;
         match (stream, consumer.module()) {
             (StreamName::Events, Some((node, module))) => {
-                format!("see that {module} runs on {node}, and that it can connect")
+                format!(
+                    "see that {module} runs on {node}, that it can connect, and that nobody has paused the consumer"
+                )
             }
             (StreamName::Nodes, _) => format!("see that the host of {consumer} runs"),
             (StreamName::Builds, _) => "see that a builder runs".to_owned(),

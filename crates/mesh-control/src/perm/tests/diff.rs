@@ -68,6 +68,20 @@ fn a_right_that_comes_is_told_with_its_line_and_widens_and_the_way_back_does_not
 }
 
 #[test]
+fn an_event_more_in_consumes_is_heard_and_widens_though_the_right_to_be_delivered_stays() {
+    let [there, back] =
+        both_ways(&[("consumes = ['vault.*']", "consumes = ['vault.*', 'mail.sent']")]);
+    let sent = "mesh.deliver.EVENTS.n1_mail (mesh.events.mail.sent), mail.toml:4:12: consumes";
+    assert_eq!(there, (format!("~ mail.n1\n  + {sent}"), true));
+    assert_eq!(back, (format!("~ mail.n1\n  - {sent}"), false));
+    // Another way to say the same is none, and less is not more.
+    let [other, _] = both_ways(&[("consumes = ['vault.*']", "consumes = ['vault.>']")]);
+    let [less, _] = both_ways(&[("consumes = ['vault.*']", "consumes = ['vault.opened']")]);
+    assert!(!less.1 && less.0.contains("- mesh.deliver"), "{less:?}");
+    assert_eq!(other.1, other.0.contains("+ mesh.deliver"), "{other:?}");
+}
+
+#[test]
 fn a_person_who_becomes_administrator_gains_the_other_tools_alone() {
     let [there, back] = both_ways(&[("tools = ['vault.open']", "administrator = true")]);
     assert_eq!(

@@ -53,7 +53,8 @@ pub struct Judgement {
 /// use mesh_control::supervisor::judge;
 ///
 /// # fn main() -> Result<(), mesh_control::conf::ConfError> {
-/// // `nats-server -t` says that it is valid. It would admit nobody.
+/// // `nats-server -t` says that it is valid. A reload would drop everybody, and a server that starts with it
+/// // would ask nobody for a name.
 /// let conf = Conf::read("listen: \"0.0.0.0:4222\"\naccounts { MESH { users: [] } }\n")?;
 /// let faults: Vec<String> = judge(&conf).faults.iter().map(ToString::to_string).collect();
 /// assert!(faults.iter().any(|fault| fault.starts_with("line 2: account MESH has an empty list of users")));

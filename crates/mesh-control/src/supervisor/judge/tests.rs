@@ -32,11 +32,37 @@ fn a_locked_down_file_has_no_fault() {
     assert_eq!(found.monitor, Some(([127, 0, 0, 1], 8222).into()));
 }
 
+/// A server let such a user publish everything, or nothing, as it came.
+#[test]
+fn what_a_user_has_under_two_names_is_a_fault() {
+    for (from, to, told) in [
+        (
+            "permissions: {",
+            "authorization: { publish: \">\", subscribe: \">\" }, permissions: {",
+            "line 11: c has permissions and authorization, of which the server takes either",
+        ),
+        ("publish: [", "pub: \">\", publish: [", "c has publish and pub"),
+        ("subscribe: {", "export: \">\", subscribe: {", "c has subscribe and export"),
+        (
+            "system_account: \"SYS\"",
+            "system_account: \"BUS\", system: \"SYS\"",
+            "the file has system_account and system",
+        ),
+    ] {
+        let found = with(from, to);
+        assert!(found.len() == 1 && found[0].contains(told), "{to}: {found:?}");
+    }
+}
+
 #[test]
 fn what_is_valid_and_dangerous_is_a_fault_with_its_line() {
     for (from, to, told) in [
         ("accounts {", "others {", "there are no accounts"),
-        ("\n    { user", "\n] } \n B { c: [ { user", "no account has a user"),
+        (
+            "\n    { user",
+            "\n] } \n B { c: [ { user",
+            "no account has a user: a reload drops everybody, and a server that starts so lets in",
+        ),
         ("users: [\n", "users: [], nkeys: [\n", "line 10: account BUS has an empty list of users"),
         ("timeout: 10", "timeout: 10, users: [{user: a}]", "line 4: authorization { users }"),
         ("timeout: 10", "token: abc", "authorization { token }"),

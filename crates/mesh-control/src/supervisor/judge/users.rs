@@ -6,8 +6,19 @@ use crate::conf::{Map, Node, Value};
 /// How a bcrypt hash begins.
 const BCRYPT: [&str; 4] = ["$2a$", "$2b$", "$2x$", "$2y$"];
 
+/// What the server calls one thing of a user's, and takes whichever it comes to last, by chance (measured).
+const NAMES: [&[&str]; 3] =
+    [&["permissions", "permission", "authorization"], &["user", "username"], &["password", "pass"]];
+/// The same of what its permissions say.
+const SIDES: [&[&str]; 3] = [
+    &["publish", "pub", "import"],
+    &["subscribe", "sub", "export"],
+    &["allow_responses", "publish_allow_responses"],
+];
+
 pub(super) fn judge(root: &Map, found: &mut Judgement) {
     outside(root, found);
+    once(&[&["system_account", "system"]], "the file", root, found);
     let system = root.field("system_account").and_then(|node| node.value.text());
     let Some(node) = root.field("accounts") else {
         found.missing(
@@ -28,7 +39,9 @@ pub(super) fn judge(root: &Map, found: &mut Judgement) {
         users += account(name, node, system == Some(name), found);
     }
     if users == 0 {
-        found.fault(node, "no account has a user: nobody is let in", "compose it with its users");
+        let problem = "no account has a user: a reload drops everybody, and a server that \
+             starts so lets in everybody";
+        found.fault(node, problem, "compose it with its users");
     }
 }
 
@@ -67,8 +80,9 @@ fn account(name: &str, node: &Node, is_system: bool, found: &mut Judgement) -> u
     for node in lists {
         let users = node.value.list().unwrap_or_default();
         if users.is_empty() {
-            let problem =
-                format!("account {name} has an empty list of users: a reload drops all of them");
+            let problem = format!(
+                "account {name} has an empty list of users: nobody comes in there any more"
+            );
             found.fault(node, problem, "write its users, or leave the list out");
         }
         for user in users {
@@ -91,11 +105,15 @@ fn user(account: &str, node: &Node, is_system: bool, found: &mut Judgement) {
         let problem = format!("the password of {name} stands in the file as it is");
         found.warn(Some(node), problem, "keep hashes or nkeys there");
     }
+    once(&NAMES, name, map, found);
     if is_system {
         return;
     }
     let permissions = map.field("permissions").or(map.field("permission"));
     let permissions = permissions.and_then(|node| node.value.map());
+    if let Some(permissions) = permissions {
+        once(&SIDES, name, permissions, found);
+    }
     for (side, other) in [("publish", "pub"), ("subscribe", "sub")] {
         let rules = permissions.and_then(|map| map.field(side).or(map.field(other)));
         if !rules.is_some_and(|node| limits(&node.value)) {
@@ -106,6 +124,18 @@ fn user(account: &str, node: &Node, is_system: bool, found: &mut Judgement) {
                 problem,
                 format!("write {side} {{ deny: \">\" }} for nothing at all"),
             );
+        }
+    }
+}
+
+/// Sees that nothing stands there under two of its names.
+fn once(things: &[&[&str]], whose: &str, map: &Map, found: &mut Judgement) {
+    for names in things {
+        let mut said = names.iter().filter_map(|name| map.field(name).map(|node| (name, node)));
+        if let (Some((one, _)), Some((other, node))) = (said.next(), said.next()) {
+            let problem =
+                format!("{whose} has {one} and {other}, of which the server takes either");
+            found.fault(node, problem, format!("write {one} alone"));
         }
     }
 }

@@ -166,8 +166,8 @@ impl Link {
     /// Whether it is told that nobody is there.
     pub fn tells_absence(&self) -> bool {
         let absences = self.absences.fetch_add(1, Ordering::Relaxed) + 1;
-        !self.breaks("publishes to nobody")
-            && !(self.breaks("forgets who is absent when there are many") && absences > 10)
+        let forgets = self.breaks("forgets who is absent when there are many") && absences > 10;
+        !forgets && !self.breaks("publishes to nobody")
     }
 
     pub fn may_subscribe(
